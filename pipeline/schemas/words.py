@@ -1,0 +1,20 @@
+"""The vocabulary: every closed set of words, defined once."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Lane = Literal["gpu", "cpu", "published", "modelled", "simulated", "derived", "reported"]
+MEASURED_LANES: tuple[Lane, ...] = ("gpu", "cpu")
+
+Phase = Literal["whole", "cold", "steady"]
+Status = Literal["ok", "failed", "quarantined"]
+Policy = Literal[
+    "round_robin", "random", "power_of_two", "consistent_hash", "cache_aware", "sticky_least_loaded"
+]
+Topic = Literal["memory", "latency", "cost", "routing", "feasibility", "hardware", "craft", "pay"]
+Level = Literal["mid", "senior", "staff"]
+Outcome = Literal[
+    "holds", "fails", "depends", "ill-posed", "reported", "definition", "not measured"
+]
+Freshness = Literal["current", "stale", "not applicable"]
