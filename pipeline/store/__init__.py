@@ -1,0 +1,1 @@
+"""Data files and their integrity, and read-only views over them; no verdicts."""
