@@ -41,7 +41,8 @@ def test_golden_ids() -> None:
     assert cell_id(ROUTED, VERSIONS) == "f41f7beaafbd6588"
     assert series_id(PLAIN) == "873a34648567c1c3"
     assert workload_hash(b'{"prompt": "a"}\n') == "8a8c2da9cd6156c4"
-    assert host_id({"cpu_model": "Some CPU", "cores": 2, "memory_gib": 7.6, "gpu_name": None}) == "cd4fe0fcdee0b45d"
+    host = {"cpu_model": "Some CPU", "cores": 2, "memory_gib": 7.6, "gpu_name": None}
+    assert host_id(host) == "cd4fe0fcdee0b45d"
 
 
 def test_only_the_versions_that_serve_count() -> None:

@@ -1,0 +1,47 @@
+"""Reading rows of every schema version: one function a version lifts a row to the next one.
+
+Stored files are never rewritten. A new schema version adds one entry to `_LIFTS`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from pipeline.errors import DataError
+from pipeline.schemas.observation import SCHEMA_VERSION, Observation
+
+Row = dict[str, Any]
+
+# Version to the function that turns its rows into rows of the version after it.
+_LIFTS: Mapping[int, Callable[[Row], Row]] = {}
+
+
+def lift_row(row: Row, lifts: Mapping[int, Callable[[Row], Row]] = _LIFTS) -> Observation:
+    """One stored row in the current schema.
+
+    Raises:
+        DataError: the row's version is unknown, or it does not fit its schema.
+    """
+    version = row.get("schema_version", 0)
+    while version != SCHEMA_VERSION:
+        if version not in lifts:
+            raise DataError(f"rows of schema version {version} cannot be read by this release")
+        row = lifts[version](row)
+        version = row["schema_version"]
+    return _validated(row)
+
+
+def _validated(row: Row) -> Observation:
+    try:
+        return Observation.model_validate_json(json.dumps(row))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise DataError(
+            f"a stored row does not fit its schema: {field}: {first['msg']}",
+            where=f"run {row.get('run_id')}, cell {row.get('cell_id')}",
+        ) from error
