@@ -76,7 +76,8 @@ def _counters(row: Observation) -> Iterator[str]:
         yield f"{row.cached_tokens} cached of {row.prompt_tokens} prompt tokens"
     if row.cached_tokens and not row.prefix_caching:
         yield f"{row.cached_tokens} cached tokens with prefix caching off"
-    if row.recomputed_tokens and row.preemptions == 0:
+    # The last token of a request may be scheduled once more without a preemption.
+    if (row.recomputed_tokens or 0) > (row.requests_ok or 0) and row.preemptions == 0:
         yield f"{row.recomputed_tokens} tokens recomputed without a preemption"
 
 
