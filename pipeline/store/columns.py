@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
 import pyarrow as pa
@@ -17,8 +18,16 @@ _ARROW: dict[type, Any] = {
     int: pa.int64(),
     float: pa.float64(),
     datetime: pa.timestamp("us"),
+    date: pa.date32(),
 }
-_SQL = {str: "VARCHAR", bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE", datetime: "TIMESTAMP"}
+_SQL = {
+    str: "VARCHAR",
+    bool: "BOOLEAN",
+    int: "BIGINT",
+    float: "DOUBLE",
+    datetime: "TIMESTAMP",
+    date: "DATE",
+}
 
 
 @dataclass(frozen=True)
@@ -40,11 +49,12 @@ class Column:
         return pa.field(self.name, _ARROW[self.kind])
 
 
-def columns_of(model: type[Strict]) -> list[Column]:
-    """The scalar columns of a schema, in its order."""
+def columns_of(model: type[Strict], skip: Collection[str] = ()) -> list[Column]:
+    """The scalar columns of a schema, in its order, without those to skip."""
     return [
         Column(name, _scalar(field.annotation), field.description or "")
         for name, field in model.model_fields.items()
+        if name not in skip
     ]
 
 

@@ -80,7 +80,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise DataError(
             "a run's manifest cannot be read",
             where=str(folder / MANIFEST),
-            next_step=f"take the run away with `weighbridge runs discard {folder.name} --reason ...`",
+            next_step="restore the file from git, or remove the folder",
         ) from error
 
 
@@ -99,7 +99,7 @@ def read_rows(folder: Path, manifest: Manifest) -> list[Observation]:
         raise DataError(
             "a run's rows are not those its manifest was written for",
             where=str(path),
-            next_step="restore the file from git, or discard the run",
+            next_step="restore the file from git, or remove the folder",
         )
     return [lift_row(json.loads(line)) for line in data.splitlines()]
 

@@ -1,0 +1,91 @@
+"""Running one read-only statement on a locked connection, within a time limit."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from pipeline.errors import InputError
+
+_READING = ("SELECT", "EXPLAIN")
+# After these a query reaches no file, no network, no variable of this process and no setting.
+_LOCKS = (
+    "SET memory_limit = '1GB'",
+    "SET temp_directory = ''",
+    "SET python_enable_replacements = false",
+    "SET autoinstall_known_extensions = false",
+    "SET autoload_known_extensions = false",
+    "SET allow_community_extensions = false",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+
+
+def lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Lock a connection for good: queries see its tables and nothing else."""
+    for statement in _LOCKS:
+        connection.execute(statement)
+
+
+def run_query(
+    connection: duckdb.DuckDBPyConnection, sql: str, *, limit_s: float = 10.0, max_rows: int | None = None
+) -> Any:
+    """The result of one reading statement, as an Arrow table.
+
+    Args:
+        connection: made by `open_views`.
+        sql: one SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN.
+        limit_s: seconds after which the statement is interrupted.
+        max_rows: rows after which reading stops; all if null.
+
+    Raises:
+        InputError: the statement is wrong, writes, reads a file, or runs over its time.
+    """
+    _check_reads_only(sql)
+    timer = threading.Timer(limit_s, connection.interrupt)
+    # The type of a statement is not enough: a WITH clause may hold an INSERT.
+    connection.execute("BEGIN TRANSACTION READ ONLY")
+    timer.start()
+    try:
+        return _fetch(connection, sql, max_rows)
+    except duckdb.InterruptException as error:
+        raise InputError(f"the query took longer than {limit_s:g} s and was stopped", where=sql) from error
+    except duckdb.Error as error:
+        raise InputError(f"the query cannot be run: {_first_line(error)}", where=sql) from error
+    finally:
+        timer.cancel()
+        connection.execute("ROLLBACK")
+
+
+def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, max_rows: int | None) -> Any:
+    reader: Any = connection.sql(sql).to_arrow_reader(10_000)
+    if max_rows is None:
+        return reader.read_all()
+    batches, rows = [], 0
+    while rows < max_rows and (batch := next(reader, None)) is not None:
+        batches.append(batch)
+        rows += batch.num_rows
+    return pa.Table.from_batches(batches, reader.schema).slice(0, max_rows)
+
+
+def _check_reads_only(sql: str) -> None:
+    try:
+        statements = duckdb.extract_statements(sql)
+    except duckdb.Error as error:
+        raise InputError(f"the query cannot be read: {_first_line(error)}", where=sql) from error
+    if len(statements) != 1:
+        raise InputError(f"give exactly one statement, these are {len(statements)}", where=sql)
+    kind = statements[0].type.name
+    if kind not in _READING:
+        raise InputError(
+            f"a query may only read, this is {kind}",
+            where=sql,
+            next_step="use SELECT, WITH, DESCRIBE or EXPLAIN",
+        )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
