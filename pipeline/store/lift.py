@@ -32,12 +32,18 @@ def lift_row(row: Row, lifts: Mapping[int, Callable[[Row], Row]] = _LIFTS) -> Ob
             raise DataError(f"rows of schema version {version} cannot be read by this release")
         row = lifts[version](row)
         version = row["schema_version"]
-    return _validated(row)
+    return _validated(row, json.dumps(row))
 
 
-def _validated(row: Row) -> Observation:
+def lift_line(line: bytes) -> Observation:
+    """One line of a stored file in the current schema; raises as `lift_row` does."""
+    row = json.loads(line)
+    return _validated(row, line) if row.get("schema_version") == SCHEMA_VERSION else lift_row(row)
+
+
+def _validated(row: Row, text: str | bytes) -> Observation:
     try:
-        return Observation.model_validate_json(json.dumps(row))
+        return Observation.model_validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from pipeline.schemas.manifest import Manifest
 from pipeline.schemas.observation import Observation, RequestRow
 from pipeline.store.columns import arrow_table, columns_of
 from pipeline.store.files import folder_written_whole, reported, write_synced
-from pipeline.store.lift import lift_row
+from pipeline.store.lift import lift_line
 
 MANIFEST, OBSERVATIONS, REQUESTS, REASON = (
     "manifest.json",
@@ -101,7 +100,7 @@ def read_rows(folder: Path, manifest: Manifest) -> list[Observation]:
             where=str(path),
             next_step="restore the file from git, or remove the folder",
         )
-    return [lift_row(json.loads(line)) for line in data.splitlines()]
+    return [lift_line(line) for line in data.splitlines()]
 
 
 def read_requests(folder: Path) -> Any:

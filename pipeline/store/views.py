@@ -196,6 +196,13 @@ STORED: tuple[View, ...] = (
         _selected(_LATEST),
         ("observations", "runs"),
     ),
+    View(
+        "latest_repeats",
+        "What facts and verdicts are made of: rows that speak now, without failed cells and A/A twins.",
+        OBSERVATION_COLUMNS,
+        _selected("SELECT * FROM latest_observations WHERE status = 'ok' AND twin_of_repeat IS NULL"),
+        ("latest_observations",),
+    ),
     View("local_observations", "Rows of this machine's own runs.", OBSERVATION_COLUMNS, _rows_of("local")),
     View(
         "routing",

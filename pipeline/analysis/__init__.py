@@ -1,0 +1,1 @@
+"""From rows to noise bands, exchange rates and verdicts; no wording of pages."""

@@ -1,0 +1,48 @@
+"""Reading claim files, with their authority checked and their hashes taken."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from pipeline.analysis.authority import check_authority
+from pipeline.errors import InputError
+from pipeline.paths import Workspace
+from pipeline.plan.files import read_toml
+from pipeline.schemas.claim import Claim
+
+_HEX_DIGITS = 12
+_WORDS = frozenset({"claim", "number", "test", "scope", "note", "topic", "source", "id"})
+
+
+def load_claims(ws: Workspace) -> list[Claim]:
+    """All claims, by id.
+
+    Raises:
+        InputError: a file is not valid, with file, line and field.
+        CheckFailed: a claim asks a lane for what it may never decide.
+    """
+    claims = []
+    for path in sorted(ws.claims.glob("*.toml")):
+        claim = read_toml(path, Claim)
+        if claim.id != path.stem:
+            raise InputError(f"the claim in {path.name} calls itself {claim.id}", where=str(path))
+        check_authority(claim)
+        claims.append(claim)
+    return claims
+
+
+def rule_hash(claim: Claim) -> str:
+    """Hash of everything that decides, and of no word that does not."""
+    return _digest(claim.model_dump(mode="json", exclude_defaults=True, exclude=set(_WORDS)))
+
+
+def wording_hash(claim: Claim) -> str:
+    """Hash of the words of a claim."""
+    return _digest(claim.model_dump(mode="json", include=set(_WORDS)))
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:_HEX_DIGITS]
