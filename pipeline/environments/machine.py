@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import sys
@@ -93,3 +94,13 @@ def require_room(name: str, needed_gib: float) -> None:
             where=str(cache_root()),
             next_step="free some space, or name another folder: WEIGHBRIDGE_CACHE=/path make measure",
         )
+
+
+def browser() -> Path | None:
+    """A Chromium that can look at pages: named by WEIGHBRIDGE_BROWSER, installed, or Playwright's own."""
+    for name in (os.environ.get("WEIGHBRIDGE_BROWSER", ""), "chromium", "chromium-browser", "google-chrome"):
+        found = shutil.which(name) if name else None
+        if found:
+            return Path(found)
+    own = Path.home() / ".cache" / "ms-playwright"
+    return next(iter(sorted(own.glob("chromium-*/chrome-linux*/chrome"))), None)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.environments import pip
 from pipeline.environments.catalogue import Spec
-from pipeline.environments.installed import Environment, find, folder, remove, write_stamp
+from pipeline.environments.installed import Environment, find, folder, write_stamp
+from pipeline.environments.lock import alone
 from pipeline.environments.machine import platform_can, require_room
 from pipeline.errors import EnvironmentMissing
 
@@ -45,7 +45,7 @@ def set_up(wanted: Spec) -> Environment:
     if reason:
         raise EnvironmentMissing(f"{reason}.", next_step=WITHOUT)
     report = Progress(wanted.name)
-    with _alone(folder(wanted), report) as lock:
+    with alone(folder(wanted), report) as lock:
         return find(wanted) or _build(wanted, lock, report)
 
 
@@ -58,19 +58,6 @@ def set_up_all(wanted: Sequence[Spec]) -> list[Environment]:
     with ThreadPoolExecutor(max_workers=2) as pool:
         pending = [pool.submit(set_up, one) for one in wanted]
     return [one.result() for one in pending]
-
-
-@contextmanager
-def _alone(root: Path, report: Progress) -> Iterator[int]:
-    """Hold the environment's lock; its file descriptor goes on to pip, which may outlive a killed set-up."""
-    root.parent.mkdir(parents=True, exist_ok=True)
-    with Path(f"{root}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            report("waiting for another set-up of the same environment")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield lock.fileno()
 
 
 def _build(wanted: Spec, lock: int, report: Progress) -> Environment:
@@ -131,7 +118,7 @@ def _probe(wanted: Spec, root: Path, report: Progress) -> None:
     command = [str(root / "bin" / "python"), *wanted.probe]
     answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     if answer.returncode:
-        remove(root)
+        shutil.rmtree(root)
         tail = "\n".join((answer.stdout + answer.stderr).splitlines()[-pip.TAIL_LINES :])
         raise EnvironmentMissing(
             f"{wanted.name} is installed and does not work here, so it was removed. Its last lines:\n{tail}",

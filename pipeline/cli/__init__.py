@@ -1,0 +1,1 @@
+"""The command `weighbridge`: one module for each command."""
