@@ -87,6 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         CliApp.run(_commands(), cli_args=None if arguments is None else list(arguments))
+        sys.stdout.flush()
     except WeighbridgeError as error:
         return _fail(error)
     except ValidationError as error:

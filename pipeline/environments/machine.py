@@ -15,13 +15,13 @@ from pipeline.paths import cache_root
 GLIBC_NEEDED = (2, 28)
 
 
-def platform_can(name: str) -> str | None:
-    """Why this machine cannot have the environment of that name, or None when it can.
+def platform_can(wanted: str | Spec) -> str | None:
+    """Why this machine cannot have an environment, given or by name, or None when it can.
 
     Raises:
-        InputError: there is no such environment.
+        InputError: there is no environment of that name.
     """
-    wanted = spec(name)
+    wanted = spec(wanted) if isinstance(wanted, str) else wanted
     return (
         _system_reason(wanted) or _python_reason(wanted) or _libc_reason(wanted) or _processor_reason(wanted)
     )

@@ -41,9 +41,7 @@ def set_up(wanted: Spec) -> Environment:
     found = find(wanted)
     if found:
         return found
-    reason = platform_can(wanted.name)
-    if reason:
-        raise EnvironmentMissing(f"{reason}.", next_step=WITHOUT)
+    _require_platform(wanted)
     report = Progress(wanted.name)
     with alone(folder(wanted), report) as lock:
         return find(wanted) or _build(wanted, lock, report)
@@ -55,9 +53,17 @@ def set_up_all(wanted: Sequence[Spec]) -> list[Environment]:
     Raises:
         EnvironmentMissing: the first that could not be set up, after the others have ended.
     """
+    for one in wanted:
+        _require_platform(one)
     with ThreadPoolExecutor(max_workers=2) as pool:
         pending = [pool.submit(set_up, one) for one in wanted]
     return [one.result() for one in pending]
+
+
+def _require_platform(wanted: Spec) -> None:
+    reason = platform_can(wanted)
+    if reason:
+        raise EnvironmentMissing(f"{reason}.", next_step=WITHOUT)
 
 
 def _build(wanted: Spec, lock: int, report: Progress) -> Environment:

@@ -19,7 +19,7 @@ def describe(wanted: Spec) -> str:
     if found:
         state = ", ".join(f"{name} {version}" for name, version in found.versions().items())
         return f"{wanted.name:<12} ready: {state}"
-    reason = platform_can(wanted.name)
+    reason = platform_can(wanted)
     if reason:
         return f"{wanted.name:<12} not possible here: {reason}"
     state = "set-up was interrupted" if folder(wanted).exists() else "not set up"
