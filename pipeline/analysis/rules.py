@@ -8,8 +8,6 @@ from datetime import date, datetime
 from statistics import median
 from typing import Any, Literal
 
-from scipy import stats
-
 from pipeline.errors import CheckFailed
 from pipeline.schemas.claim import Evidence, Rule
 from pipeline.schemas.words import MEASURED_LANES, Lane
@@ -109,6 +107,8 @@ def _interval_of_median(values: list[float]) -> tuple[float | None, float | None
     """Order-statistic (distribution-free) interval of the median over sweeps."""
     if len(values) < SWEEPS_FOR_INTERVAL:
         return None, None
+    from scipy import stats  # noqa: PLC0415 - takes a second to load, and few claims need it
+
     test: Any = stats.quantile_test(values, p=0.5)
     interval = test.confidence_interval(CONFIDENCE)
     return float(interval.low), float(interval.high)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pandas as pd
 
 from pipeline.analysis.evidence import EVIDENCE_NAMES, EVIDENCE_VIEWS
 from pipeline.analysis.history import read_history
@@ -17,6 +16,9 @@ from pipeline.store import views as store_views
 from pipeline.store.columns import arrow_table, columns_of
 from pipeline.store.query import run_query
 from pipeline.store.views import View, described, named_in
+
+if TYPE_CHECKING:
+    import pandas as pd  # loaded only where a frame is wanted
 
 _VERDICT_COLUMNS, _HISTORY_COLUMNS = tuple(columns_of(Verdict)), tuple(columns_of(HistoryEntry))
 

@@ -14,36 +14,38 @@ class Host(Strict):
     """The machine a run was measured on."""
 
     host_id: str = Field(description="hash of the fields below")
-    cpu_model: str
-    cores: int
-    memory_gib: float
-    system: str
-    gpu_name: str | None
-    gpu_form_factor: str | None
-    gpu_driver: str | None
-    gpu_power_limit_w: float | None
+    cpu_model: str = Field(description="processor name as the system gives it")
+    cores: int = Field(description="logical cores")
+    memory_gib: float = Field(description="memory, GiB")
+    system: str = Field(description="operating system and architecture")
+    gpu_name: str | None = Field(description="GPU name, null without one")
+    gpu_form_factor: str | None = Field(description="GPU form factor, e.g. SXM or PCIe")
+    gpu_driver: str | None = Field(description="GPU driver version")
+    gpu_power_limit_w: float | None = Field(description="GPU power limit, W")
 
 
 class Manifest(Strict):
     """One run. `requirements_sha256` pins the exact software of each environment."""
 
-    schema_version: int
-    run_id: str
-    profile: str
-    lane: Lane
-    started_at: datetime
-    finished_at: datetime
+    schema_version: int = Field(description="version of the rows' schema")
+    run_id: str = Field(description="name of the run and of its folder")
+    profile: str = Field(description="profile that was run")
+    lane: Lane = Field(description="evidence lane")
+    started_at: datetime = Field(description="start of the run, UTC")
+    finished_at: datetime = Field(description="end of the run, UTC")
     git_commit: str | None = Field(description="commit of the pipeline, null outside a repository")
-    git_dirty: bool | None
-    command: str
-    seed: int
-    repeats: int
+    git_dirty: bool | None = Field(description="uncommitted changes in the checkout")
+    command: str = Field(description="command that repeats the run")
+    seed: int = Field(description="seed of every workload")
+    repeats: int = Field(description="rounds; each measured every cell once")
     host: Host
     versions: dict[str, str] = Field(description="vllm, vllm-router, aiperf and so on, read back")
-    requirements_sha256: dict[str, str] = Field(description="environment name to hash of its requirement file")
-    cells_planned: int
-    cells_ok: int
-    cells_failed: int
-    duration_s: float
+    requirements_sha256: dict[str, str] = Field(
+        description="environment name to hash of its requirement file"
+    )
+    cells_planned: int = Field(description="cells times repeats, A/A twins included")
+    cells_ok: int = Field(description="of those, measured")
+    cells_failed: int = Field(description="of those, failed")
+    duration_s: float = Field(description="duration of the run, seconds")
     rows_sha256: str = Field(description="hash of observations.jsonl")
-    promoted_at: datetime | None
+    promoted_at: datetime | None = Field(description="when it was promoted, UTC; null for a local run")

@@ -28,7 +28,9 @@ class Observation(Strict):
     lane: Lane = Field(description="evidence lane")
     phase: Phase = Field(description="whole run, its cold part or its steady part")
     repeat: int = Field(description="repeat number from 1; an A/A twin has a number of its own")
-    twin_of_repeat: int | None = Field(description="repeat that this row repeats back to back (A/A), else null")
+    twin_of_repeat: int | None = Field(
+        description="repeat that this row repeats back to back (A/A), else null"
+    )
     status: Status = Field(description="ok, failed or quarantined")
     failure: str | None = Field(description="why the cell failed, null where it did not")
     started_at: datetime = Field(description="start of the cell, UTC")
@@ -42,8 +44,12 @@ class Observation(Strict):
     router_version: str | None = Field(description="router version, null without a router")
     answers_render: bool = Field(description="engine started so that a router can learn token ids")
     prefix_caching: bool = Field(description="prefix caching on")
-    kv_pool_blocks: int | None = Field(description="KV pool of one replica, blocks, read back from the server")
-    kv_pool_tokens: int | None = Field(description="KV pool of one replica as configured: blocks x block size")
+    kv_pool_blocks: int | None = Field(
+        description="KV pool of one replica, blocks, read back from the server"
+    )
+    kv_pool_tokens: int | None = Field(
+        description="KV pool of one replica as configured: blocks x block size"
+    )
     traffic: str = Field(description="traffic name; contains shared, unshared or sessions")
     concurrency: int = Field(description="most requests in flight")
     request_rate_per_s: float | None = Field(description="open-loop arrival rate, null when closed loop")
@@ -57,16 +63,24 @@ class Observation(Strict):
     requests_ok: int | None = Field(description="requests answered in full")
     requests_failed: int | None = Field(description="requests that ended in an error")
     ttft_p50_ms: float | None = Field(description="time to first token, median, ms")
-    ttft_p90_ms: float | None = Field(description="time to first token, 90th percentile, ms (null below 100 requests)")
-    ttft_p99_ms: float | None = Field(description="time to first token, 99th percentile, ms (null below 1,000)")
+    ttft_p90_ms: float | None = Field(
+        description="time to first token, 90th percentile, ms (null below 100 requests)"
+    )
+    ttft_p99_ms: float | None = Field(
+        description="time to first token, 99th percentile, ms (null below 1,000)"
+    )
     ttft_mean_ms: float | None = Field(description="time to first token, mean, ms")
-    tpot_p50_ms: float | None = Field(description="time per output token after the first, median over requests, ms")
+    tpot_p50_ms: float | None = Field(
+        description="time per output token after the first, median over requests, ms"
+    )
     tpot_p90_ms: float | None = Field(description="time per output token, 90th percentile, ms")
     tpot_p99_ms: float | None = Field(description="time per output token, 99th percentile, ms")
     e2e_p50_ms: float | None = Field(description="end-to-end latency, median, ms")
     e2e_p90_ms: float | None = Field(description="end-to-end latency, 90th percentile, ms")
     e2e_p99_ms: float | None = Field(description="end-to-end latency, 99th percentile, ms")
-    queue_mean_ms: float | None = Field(description="time in the engine's waiting queue, mean, ms (engine's histogram)")
+    queue_mean_ms: float | None = Field(
+        description="time in the engine's waiting queue, mean, ms (engine's histogram)"
+    )
     prefill_mean_ms: float | None = Field(description="prefill time, mean, ms (engine's histogram)")
     req_s: float | None = Field(description="requests answered per second")
     tok_s: float | None = Field(description="output tokens per second, all replicas")
@@ -84,7 +98,9 @@ class Observation(Strict):
     imbalance: float | None = Field(description="largest over mean number of requests per replica, 1 is even")
     router_prefix_hits: int | None = Field(description="router decisions by a known prefix")
     router_prefix_misses: int | None = Field(description="router decisions without a known prefix")
-    router_missing_tokens: int | None = Field(description="router decisions without token ids (by load alone)")
+    router_missing_tokens: int | None = Field(
+        description="router decisions without token ids (by load alone)"
+    )
     sessions_split: int | None = Field(description="sessions that met more than one replica")
     rss_before_gib: float | None = Field(description="resident memory of the engines before load, GiB")
     rss_peak_gib: float | None = Field(description="largest sampled resident memory under load, GiB")
@@ -98,16 +114,16 @@ class Observation(Strict):
 class RequestRow(Strict):
     """One request of a promoted run, kept so that routing can be replayed."""
 
-    cell_id: str
-    repeat: int
-    request_id: str
+    cell_id: str = Field(description="cell that sent the request")
+    repeat: int = Field(description="repeat of the cell")
+    request_id: str = Field(description="name of the request")
     arrival_s: float = Field(description="sent, seconds after the cell's first request")
     prefix_id: int | None = Field(description="which shared prefix, null for none")
-    session_id: str | None
-    turn: int | None
+    session_id: str | None = Field(description="session it belongs to, null for none")
+    turn: int | None = Field(description="turn of the session, from 0")
     worker: int | None = Field(description="replica that served it, from the engines' logs")
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int | None
-    ttft_ms: float | None
-    e2e_ms: float | None
+    input_tokens: int = Field(description="prompt tokens")
+    output_tokens: int = Field(description="output tokens")
+    cached_tokens: int | None = Field(description="prompt tokens taken from the prefix cache")
+    ttft_ms: float | None = Field(description="time to first token, ms")
+    e2e_ms: float | None = Field(description="end-to-end latency, ms")
