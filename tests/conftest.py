@@ -1,4 +1,4 @@
-"""What all tests share: engines and browser are asked for by marker, and what was skipped is named at the end."""
+"""What all tests share: engines and browser are asked for by marker; what was skipped is named at the end."""
 
 from __future__ import annotations
 
