@@ -19,6 +19,9 @@ from pipeline.paths import cache_root
 ALPHABET = string.ascii_letters + string.digits + string.punctuation + " "
 SPECIAL = ["<s>", "</s>"]
 
+# Turns follow each other without marks between them, so that chat prompts have exact lengths too.
+CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
+
 _COMMON = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_attention_heads": 8, "num_key_value_heads": 4,
     "vocab_size": len(SPECIAL) + len(ALPHABET), "max_position_embeddings": 2048, "rms_norm_eps": 1e-5,
@@ -63,6 +66,7 @@ def kv_bytes_per_token(name: str) -> int:
 def _files(name: str) -> dict[str, str]:
     tokenizer_config = {
         "tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>", "model_max_length": 2048,
+        "chat_template": CHAT_TEMPLATE,
     }
     return {
         "config.json": json.dumps(CATALOGUE[name], indent=1),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from pathlib import Path
@@ -13,7 +12,7 @@ from pipeline.engines.models import kv_bytes_per_token, model_folder
 from pipeline.engines.server import ServerSpec
 from pipeline.environments import environment
 from pipeline.errors import EngineFailure
-from pipeline.process import ProcessGroup
+from pipeline.process import ProcessGroup, child_environment
 from pipeline.schemas.cell import EngineKnobs
 from pipeline.telemetry.prometheus import Sample, scrape
 
@@ -51,13 +50,13 @@ def command(knobs: EngineKnobs, folder: Path, python: Path, port: int) -> list[s
 def variables(knobs: EngineKnobs, core: int | None) -> dict[str, str]:
     """The environment of one replica: no network, a pinned core, the endpoint that resets caches."""
     pool_bytes = (knobs.kv_pool_blocks or 0) * knobs.block_size_tokens * kv_bytes_per_token(knobs.model)
-    values = dict(os.environ) | {
+    values = {
         "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1",
         "VLLM_SERVER_DEV_MODE": "1", "VLLM_CPU_KVCACHE_SPACE": str(max(DEFAULT_POOL_GIB, -(-pool_bytes // 2**30))),
     }
     if core is not None:
         values["VLLM_CPU_OMP_THREADS_BIND"] = str(core)
-    return values
+    return child_environment(values)
 
 
 class VllmServer:

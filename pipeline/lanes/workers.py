@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-_RECEIVED = re.compile(r"Received request cmpl-(?P<id>[0-9a-zA-Z-]+)-0[:.]")
+_RECEIVED = re.compile(r"Received request (?:chatcmpl-(?P<chat>[0-9a-zA-Z-]+)|cmpl-(?P<text>[0-9a-zA-Z-]+)-0)[:.]")
 _ITERATION = re.compile(r"Iteration\(\d+\): \d+ context requests, (?P<context>\d+) context tokens, "
                         r"\d+ generation requests, (?P<generation>\d+) generation tokens")
 
@@ -32,7 +32,7 @@ class LogReader:
 
 def worker_of(texts: Sequence[str]) -> dict[str, int]:
     """Request id to index of the replica whose log names it."""
-    return {match["id"]: index for index, text in enumerate(texts) for match in _RECEIVED.finditer(text)}
+    return {match["chat"] or match["text"]: index for index, text in enumerate(texts) for match in _RECEIVED.finditer(text)}
 
 
 def scheduled_tokens(texts: Iterable[str]) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,10 +11,11 @@ from typing import Any
 
 from pipeline.environments import environment
 from pipeline.errors import LoadFailure
-from pipeline.process import ProcessGroup
+from pipeline.process import ProcessGroup, child_environment
 from pipeline.schemas.cell import Workload
 
 POLL_S = 0.25
+LEAST_ANSWERED = 0.98
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,15 @@ class LoadPlan:
 def command(plan: LoadPlan) -> list[str]:
     """The command line. One client process: more would take the cores from the engines they measure.
 
-    AIPerf's own scraping is off: vllm-router counts those reads as routing decisions.
+    AIPerf's own scraping is off: vllm-router counts those reads as routing decisions. Sessions go through the chat
+    endpoint, because AIPerf's completions endpoint takes one turn only.
     """
     work = plan.workload
     extra = {"max_tokens": work.output_tokens, "min_tokens": work.output_tokens,
              "ignore_eos": "true", "skip_special_tokens": "false"}
     line = [
         str(environment("aiperf").bin("aiperf")), "profile", "--model", plan.model, "--url", plan.url,
-        "--endpoint-type", "completions", "--streaming", "--tokenizer", str(plan.tokenizer),
+        "--endpoint-type", "chat" if work.turns > 1 else "completions", "--streaming", "--tokenizer", str(plan.tokenizer),
         "--input-file", str(plan.dataset), "--dataset-sampling-strategy", "sequential",
         "--custom-dataset-type", "multi_turn" if work.turns > 1 else "single_turn",
         "--random-seed", str(work.seed), "--use-server-token-count", "--ui", "none", "--no-server-metrics",
@@ -100,7 +101,7 @@ def run_aiperf(plan: LoadPlan, notes: Path, limit_s: float, watch: Callable[[], 
         LoadFailure: when AIPerf fails, runs over `limit_s` or leaves no complete file.
     """
     # A local tokenizer folder is taken only while HF_HUB_OFFLINE is unset; nothing is looked up with it.
-    variables = {k: v for k, v in os.environ.items() if k not in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")}
+    variables = child_environment({}, without=("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"))
     log = plan.artifacts.parent / "aiperf.log"
     group = ProcessGroup(command(plan), variables, log, notes)
     try:
@@ -127,7 +128,7 @@ def read_result(artifacts: Path, expected: int) -> LoadResult:
     """The per-request file of a finished run.
 
     Raises:
-        LoadFailure: no file, half a file, fewer records than requests, or nothing but errors.
+        LoadFailure: no file, half a file, fewer records than requests, or more than 2 % errors.
     """
     path = artifacts / "profile_export.jsonl"
     if not path.exists():
@@ -137,9 +138,11 @@ def read_result(artifacts: Path, expected: int) -> LoadResult:
         raise LoadFailure(f"AIPerf returned {len(requests)} of {expected} requests", where=str(path),
                           next_step="see aiperf.log beside it; the cell is marked failed")
     result = LoadResult(tuple(requests))
-    if not result.answered:
-        raise LoadFailure(f"all {len(requests)} requests failed: {requests[0].error}", where=str(path),
-                          next_step="see the engine's log")
+    errors = [request.error for request in requests if request.error is not None]
+    if len(result.answered) < LEAST_ANSWERED * len(requests):
+        count = "all" if not result.answered else f"{len(errors)} of"
+        raise LoadFailure(f"{count} {len(requests)} requests failed: {errors[0]}", where=str(path),
+                          next_step="see the engine's log; the cell is marked failed")
     return result
 
 

@@ -14,14 +14,24 @@ from dataclasses import dataclass
 
 from pipeline.schemas.cell import Workload
 
+UNKNOWN = "\0"
 LETTERS = string.ascii_letters + string.digits
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """One request to be sent."""
+    """One request.
+
+    Args:
+        text: the whole prompt as the engine sees it; answers that it repeats are stood for by `UNKNOWN`.
+        new_text: what the client adds in this turn.
+        prefix_id: which shared prefix it starts with, None for none.
+        session_id: name of its session; a session of its own for traffic without sessions.
+        turn: from 0.
+    """
 
     text: str
+    new_text: str
     prefix_id: int | None
     session_id: str
     turn: int
@@ -30,8 +40,8 @@ class Prompt:
 def make_prompts(workload: Workload) -> list[Prompt]:
     """All requests in dataset order.
 
-    With `turns` above 1 a session's turn holds all the session's earlier text, as a chat client sends it; requests
-    are then `requests / turns` sessions.
+    With `turns` above 1 the requests are `requests / turns` sessions of a chat: each turn's prompt holds all earlier
+    turns and the answers to them.
     """
     if workload.turns > 1:
         return _sessions(workload)
@@ -42,7 +52,7 @@ def make_prompts(workload: Workload) -> list[Prompt]:
         own = _text(workload, "own", number, workload.prompt_tokens)
         prefix = order[number] if order else None
         text = own if prefix is None else prefixes[prefix] + own
-        prompts.append(Prompt(text, prefix, f"r{number:05d}", 0))
+        prompts.append(Prompt(text, text, prefix, f"r{number:05d}", 0))
     return prompts
 
 
@@ -53,7 +63,7 @@ def prompts_jsonl(prompts: Iterable[Prompt], turns: int) -> bytes:
         return _jsonl(lines)
     sessions: dict[str, list[dict[str, str]]] = {}
     for prompt in prompts:
-        sessions.setdefault(prompt.session_id, []).append({"text": prompt.text})
+        sessions.setdefault(prompt.session_id, []).append({"text": prompt.new_text})
     return _jsonl({"session_id": name, "turns": texts} for name, texts in sessions.items())
 
 
@@ -66,8 +76,10 @@ def _sessions(workload: Workload) -> list[Prompt]:
     for session in range(workload.requests // workload.turns):
         text = ""
         for turn in range(workload.turns):
-            text += _text(workload, f"session{session}", turn, workload.prompt_tokens)
-            prompts.append(Prompt(text, session, f"s{session:04d}", turn))
+            new = _text(workload, f"session{session}", turn, workload.prompt_tokens)
+            text += new
+            prompts.append(Prompt(text, new, session, f"s{session:04d}", turn))
+            text += UNKNOWN * workload.output_tokens
     return prompts
 
 

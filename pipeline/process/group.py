@@ -22,6 +22,12 @@ from pipeline.errors import EngineFailure
 STOP_WAIT_S = 8.0
 
 
+def child_environment(changes: Mapping[str, str], without: Sequence[str] = ()) -> dict[str, str]:
+    """This process's variables with changes; without the one that would make every start compile again."""
+    left_out = {"PYTHONDONTWRITEBYTECODE", *without}
+    return {name: value for name, value in os.environ.items() if name not in left_out} | dict(changes)
+
+
 class ProcessGroup:
     """One running child and its descendants.
 

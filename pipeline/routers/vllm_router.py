@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import httpx
 
 from pipeline.environments import environment
 from pipeline.errors import EngineFailure
-from pipeline.process import ProcessGroup, free_ports
+from pipeline.process import ProcessGroup, child_environment, free_ports
 from pipeline.schemas.words import Policy
 from pipeline.telemetry.prometheus import Sample, scrape
 
@@ -41,7 +40,7 @@ class VllmRouter:
             "--prometheus-port", str(metrics_port),
         ]
         self._workers = len(workers)
-        self._group = ProcessGroup(line, os.environ, logs / f"router-{policy}-{port}.log", notes)
+        self._group = ProcessGroup(line, child_environment({}), logs / f"router-{policy}-{port}.log", notes)
 
     def wait_ready(self, deadline_s: float = 30.0) -> None:
         """Return when all workers are known and a request can pass."""

@@ -10,7 +10,8 @@ STEP = "INFO Iteration({n}): 1 context requests, {c} context tokens, 3 generatio
 
 def test_each_request_belongs_to_the_log_that_names_it() -> None:
     texts = [LINE.format(id="aa-1"), LINE.format(id="bb-2") + "\n" + LINE.format(id="cc-3")]
-    assert worker_of(texts) == {"aa-1": 0, "bb-2": 1, "cc-3": 1}
+    chat = "INFO Received request chatcmpl-dd-4: params: SamplingParams"
+    assert worker_of([*texts, chat]) == {"aa-1": 0, "bb-2": 1, "cc-3": 1, "dd-4": 2}
 
 
 def test_steps_add_up() -> None:

@@ -70,11 +70,18 @@ def test_only_errors_names_the_first(tmp_path: Path) -> None:
         read_result(write(tmp_path, lines(record(1, "HTTP 503"), record(2, "HTTP 503"))), 2)
 
 
-def test_some_errors_are_kept_as_errors(tmp_path: Path) -> None:
-    result = read_result(write(tmp_path, lines(record(1), record(2, "cut"))), 2)
-    assert len(result.answered) == 1
-    assert result.requests[1].error == "cut"
-    assert result.requests[1].ttft_ms is None
+def test_many_errors_fail_the_cell(tmp_path: Path) -> None:
+    records = [record(n, "only one turn" if n > 4 else None) for n in range(24)]
+    with pytest.raises(LoadFailure, match="19 of 24 requests failed: only one turn"):
+        read_result(write(tmp_path, lines(*records)), 24)
+
+
+def test_a_single_error_is_kept_as_an_error(tmp_path: Path) -> None:
+    records = [record(n, "cut" if n == 99 else None) for n in range(100)]
+    result = read_result(write(tmp_path, lines(*records)), 100)
+    assert len(result.answered) == 99
+    assert result.requests[99].error == "cut"
+    assert result.requests[99].ttft_ms is None
 
 
 def test_a_changed_unit_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -51,7 +51,9 @@ def test_a_turn_holds_all_earlier_turns_of_its_session() -> None:
     for before, after in zip(prompts, prompts[1:], strict=False):
         if after.session_id == before.session_id:
             assert after.text.startswith(before.text)
-            assert len(after.text) == len(before.text) + 64
+            # The answer of 8 tokens and 64 new ones.
+            assert len(after.text) == len(before.text) + 8 + 64
+            assert len(after.new_text) == 64
     assert prompts_jsonl(prompts, 6).count(b"\n") == 8
 
 
@@ -63,5 +65,5 @@ def test_ceiling_matches_the_arithmetic_of_the_routing_cell() -> None:
 
 
 def test_ceiling_never_counts_the_last_token() -> None:
-    same = [Prompt("a" * 64, None, "x", 0), Prompt("a" * 64, None, "y", 0)]
+    same = [Prompt("a" * 64, "a" * 64, None, "x", 0), Prompt("a" * 64, "a" * 64, None, "y", 0)]
     assert ceiling_tokens(same, 32) == [0, 32]
