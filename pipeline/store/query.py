@@ -62,6 +62,10 @@ def run_query(
 
 def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, max_rows: int | None) -> Any:
     reader: Any = connection.sql(sql).to_arrow_reader(10_000)
+    return _plain_numbers(_read(reader, max_rows))
+
+
+def _read(reader: Any, max_rows: int | None) -> Any:
     if max_rows is None:
         return reader.read_all()
     batches, rows = [], 0
@@ -69,6 +73,17 @@ def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, max_rows: int | None
         batches.append(batch)
         rows += batch.num_rows
     return pa.Table.from_batches(batches, reader.schema).slice(0, max_rows)
+
+
+def _plain_numbers(table: Any) -> Any:
+    """Decimals (a literal 1.5, a sum of integers) become the numbers that everything else is made of."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type):
+            kind = float if field.type.scale else int
+            values = [None if value is None else kind(value) for value in table.column(place).to_pylist()]
+            typed = pa.array(values, type=pa.float64() if kind is float else pa.int64())
+            table = table.set_column(place, field.name, typed)
+    return table
 
 
 def _check_reads_only(sql: str) -> None:

@@ -168,3 +168,9 @@ def test_views_open_within_a_second(tmp_path: Path) -> None:
     begun = time.process_time()
     open_views(ws).close()
     assert time.process_time() - begun < 1.0
+
+
+def test_numbers_are_plain_numbers(connection: Connection) -> None:
+    (row,) = run_query(connection, "SELECT sum(repeats) AS total, 1.5 AS half FROM runs").to_pylist()
+    assert row == {"total": 6, "half": 1.5}
+    assert [type(value) for value in row.values()] == [int, float]
