@@ -78,7 +78,7 @@ def _sessions(workload: Workload) -> list[Prompt]:
         for turn in range(workload.turns):
             new = _text(workload, f"session{session}", turn, workload.prompt_tokens)
             text += new
-            prompts.append(Prompt(text, new, session, f"s{session:04d}", turn))
+            prompts.append(Prompt(text, new, None, f"s{session:04d}", turn))
             text += UNKNOWN * workload.output_tokens
     return prompts
 
