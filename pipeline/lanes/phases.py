@@ -1,7 +1,8 @@
 """Phases of a cell: the whole of it, its cold first half and its steady second half.
 
-The split is by order of sending and is the same for all policies: in the first half the caches fill (and a policy
-that spreads a prefix over all replicas pays for each of them), in the second they are as full as they get.
+The split is by order of sending and is the same for all policies: in the first half the caches fill (and a
+policy that spreads a prefix over all replicas pays for each of them), in the second they are as full as they
+get.
 """
 
 from __future__ import annotations

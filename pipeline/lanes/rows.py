@@ -15,13 +15,13 @@ from pipeline.lanes.served import Served
 from pipeline.lanes.workers import recomputed_tokens, scheduled_tokens, worker_of
 from pipeline.load import SentRequest
 from pipeline.load.ceiling import ceiling_tokens
+from pipeline.schemas.identity import cell_id, series_id, workload_hash
 from pipeline.schemas.observation import SCHEMA_VERSION, Observation, RequestRow
 from pipeline.schemas.profile import PlannedCell
 from pipeline.schemas.words import Phase
-from pipeline.store.identity import cell_id, series_id, workload_hash
 from pipeline.telemetry.prometheus import increase
 
-RESULT_FIELDS = tuple(Observation.model_fields)[tuple(Observation.model_fields).index("requests"):]
+RESULT_FIELDS = tuple(Observation.model_fields)[tuple(Observation.model_fields).index("requests") :]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,9 @@ class RunContext:
     versions: dict[str, str]
 
 
-def ok_rows(context: RunContext, planned: PlannedCell, started: datetime, served: Served) -> list[Observation]:
+def ok_rows(
+    context: RunContext, planned: PlannedCell, started: datetime, served: Served
+) -> list[Observation]:
     """The rows of a cell that went well.
 
     Raises:
@@ -41,17 +43,31 @@ def ok_rows(context: RunContext, planned: PlannedCell, started: datetime, served
     """
     _cross_check(served)
     shared = _identity(context, planned, started, served.dataset, "ok", None) | _pool(served)
-    return [Observation(**shared, **_results(planned, served, phase), phase=phase,
-                        duration_s=_duration_s(part(served.load.requests, phase)))
-            for phase in phases_of(planned.cell.workload)]
+    return [
+        Observation(
+            **shared,
+            **_results(planned, served, phase),
+            phase=phase,
+            duration_s=_duration_s(part(served.load.requests, phase)),
+        )
+        for phase in phases_of(planned.cell.workload)
+    ]
 
 
-def failed_row(context: RunContext, planned: PlannedCell, started: datetime, dataset: bytes, why: str) -> Observation:
+def failed_row(
+    context: RunContext, planned: PlannedCell, started: datetime, dataset: bytes, why: str
+) -> Observation:
     """The row of a cell that failed: its identity, its reason, and no result."""
     empty: dict[str, Any] = dict.fromkeys(RESULT_FIELDS)
     shared = _identity(context, planned, started, dataset, "failed", why)
-    return Observation(**shared, **empty, phase="whole", duration_s=None, kv_pool_blocks=planned.cell.engine.kv_pool_blocks,
-                       kv_pool_tokens=None)
+    return Observation(
+        **shared,
+        **empty,
+        phase="whole",
+        duration_s=None,
+        kv_pool_blocks=planned.cell.engine.kv_pool_blocks,
+        kv_pool_tokens=None,
+    )
 
 
 def request_rows(context: RunContext, planned: PlannedCell, served: Served) -> list[RequestRow]:
@@ -61,31 +77,64 @@ def request_rows(context: RunContext, planned: PlannedCell, served: Served) -> l
     identity = cell_id(planned.cell, context.versions)
     return [
         RequestRow(
-            cell_id=identity, repeat=planned.repeat, request_id=r.request_id, arrival_s=(r.start_ns - origin) / 1e9,
-            prefix_id=by_place[r.session_id, r.turn].prefix_id, session_id=r.session_id, turn=r.turn,
-            worker=workers.get(r.request_id), input_tokens=r.input_tokens or 0, output_tokens=r.output_tokens or 0,
-            cached_tokens=r.cached_tokens, ttft_ms=r.ttft_ms, e2e_ms=r.e2e_ms,
+            cell_id=identity,
+            repeat=planned.repeat,
+            request_id=r.request_id,
+            arrival_s=(r.start_ns - origin) / 1e9,
+            prefix_id=by_place[r.session_id, r.turn].prefix_id,
+            session_id=r.session_id,
+            turn=r.turn,
+            worker=workers.get(r.request_id),
+            input_tokens=r.input_tokens or 0,
+            output_tokens=r.output_tokens or 0,
+            cached_tokens=r.cached_tokens,
+            ttft_ms=r.ttft_ms,
+            e2e_ms=r.e2e_ms,
         )
         for r in served.load.answered
     ]
 
 
-def _identity(context: RunContext, planned: PlannedCell, started: datetime, dataset: bytes, status: str,
-              failure: str | None) -> dict[str, Any]:
+def _identity(
+    context: RunContext,
+    planned: PlannedCell,
+    started: datetime,
+    dataset: bytes,
+    status: str,
+    failure: str | None,
+) -> dict[str, Any]:
     cell = planned.cell
     engine, work = cell.engine, cell.workload
     return {
-        "schema_version": SCHEMA_VERSION, "run_id": context.run_id, "cell_id": cell_id(cell, context.versions),
-        "series_id": series_id(cell), "workload_hash": workload_hash(dataset), "host_id": context.host_id,
-        "experiment": cell.experiment, "lane": cell.lane, "repeat": planned.repeat,
-        "twin_of_repeat": planned.twin_of_repeat, "status": status, "failure": failure, "started_at": started,
-        "engine": engine.name, "engine_version": context.versions.get(engine.name), "model": engine.model,
-        "replicas": engine.replicas, "policy": cell.router.policy if cell.router else None,
+        "schema_version": SCHEMA_VERSION,
+        "run_id": context.run_id,
+        "cell_id": cell_id(cell, context.versions),
+        "series_id": series_id(cell),
+        "workload_hash": workload_hash(dataset),
+        "host_id": context.host_id,
+        "experiment": cell.experiment,
+        "lane": cell.lane,
+        "repeat": planned.repeat,
+        "twin_of_repeat": planned.twin_of_repeat,
+        "status": status,
+        "failure": failure,
+        "started_at": started,
+        "engine": engine.name,
+        "engine_version": context.versions.get(engine.name),
+        "model": engine.model,
+        "replicas": engine.replicas,
+        "policy": cell.router.policy if cell.router else None,
         "router_version": context.versions.get("vllm-router") if cell.router else None,
-        "answers_render": engine.answers_render, "prefix_caching": engine.prefix_caching, "traffic": work.traffic,
-        "concurrency": work.concurrency, "request_rate_per_s": work.request_rate_per_s,
-        "burstiness": work.burstiness, "prompt_tokens_each": work.prompt_tokens,
-        "output_tokens_each": work.output_tokens, "prefixes": work.prefixes, "prefix_tokens": work.prefix_tokens,
+        "answers_render": engine.answers_render,
+        "prefix_caching": engine.prefix_caching,
+        "traffic": work.traffic,
+        "concurrency": work.concurrency,
+        "request_rate_per_s": work.request_rate_per_s,
+        "burstiness": work.burstiness,
+        "prompt_tokens_each": work.prompt_tokens,
+        "output_tokens_each": work.output_tokens,
+        "prefixes": work.prefixes,
+        "prefix_tokens": work.prefix_tokens,
     }
 
 
@@ -94,8 +143,10 @@ def _pool(served: Served) -> dict[str, int | None]:
     blocks = served.after[0].label("vllm:cache_config_info", "num_gpu_blocks")
     size = served.after[0].label("vllm:cache_config_info", "block_size")
     known = blocks is not None and size is not None
-    return {"kv_pool_blocks": int(blocks or 0) if known else None,
-            "kv_pool_tokens": int(blocks or 0) * int(size or 0) if known else None}
+    return {
+        "kv_pool_blocks": int(blocks or 0) if known else None,
+        "kv_pool_tokens": int(blocks or 0) * int(size or 0) if known else None,
+    }
 
 
 def _results(planned: PlannedCell, served: Served, phase: Phase) -> dict[str, Any]:
@@ -104,11 +155,21 @@ def _results(planned: PlannedCell, served: Served, phase: Phase) -> dict[str, An
     duration = _duration_s(sent)
     outputs = _total(answered, "output_tokens")
     empty: dict[str, Any] = dict.fromkeys(RESULT_FIELDS)
-    return empty | _latencies(answered) | _cache(planned, served, phase, answered) | _balance(served, answered) | {
-        "requests": len(sent), "requests_ok": len(answered), "requests_failed": len(sent) - len(answered),
-        "req_s": len(answered) / duration if duration else None,
-        "tok_s": outputs / duration if duration and outputs is not None else None, "output_tokens": outputs,
-    } | (_whole(served) if phase == "whole" else {})
+    return (
+        empty
+        | _latencies(answered)
+        | _cache(planned, served, phase, answered)
+        | _balance(served, answered)
+        | {
+            "requests": len(sent),
+            "requests_ok": len(answered),
+            "requests_failed": len(sent) - len(answered),
+            "req_s": len(answered) / duration if duration else None,
+            "tok_s": outputs / duration if duration and outputs is not None else None,
+            "output_tokens": outputs,
+        }
+        | (_whole(served) if phase == "whole" else {})
+    )
 
 
 def _latencies(answered: Sequence[SentRequest]) -> dict[str, float | None]:
@@ -119,10 +180,13 @@ def _latencies(answered: Sequence[SentRequest]) -> dict[str, float | None]:
     return row
 
 
-def _cache(planned: PlannedCell, served: Served, phase: Phase, answered: Sequence[SentRequest]) -> dict[str, Any]:
+def _cache(
+    planned: PlannedCell, served: Served, phase: Phase, answered: Sequence[SentRequest]
+) -> dict[str, Any]:
     prompts, cached = _total(answered, "input_tokens"), _total(answered, "cached_tokens")
     return {
-        "prompt_tokens": prompts, "cached_tokens": cached,
+        "prompt_tokens": prompts,
+        "cached_tokens": cached,
         "prefix_hit_rate": cached / prompts if prompts and cached is not None else None,
         "prefix_hit_ceiling": _ceiling(planned, served, phase),
     }
@@ -154,25 +218,41 @@ def _balance(served: Served, answered: Sequence[SentRequest]) -> dict[str, Any]:
 
 def _whole(served: Served) -> dict[str, Any]:
     """What only the engines' own counters tell, so only for a cell as a whole."""
-    prompt, cached = _grown(served, "vllm:prompt_tokens_total"), _grown(served, "vllm:prompt_tokens_cached_total")
-    output, preempted = _grown(served, "vllm:generation_tokens_total"), _grown(served, "vllm:num_preemptions_total")
+    prompt, cached = (
+        _grown(served, "vllm:prompt_tokens_total"),
+        _grown(served, "vllm:prompt_tokens_cached_total"),
+    )
+    output, preempted = (
+        _grown(served, "vllm:generation_tokens_total"),
+        _grown(served, "vllm:num_preemptions_total"),
+    )
     queried = _grown(served, "vllm:prefix_cache_queries_total")
     hits = _grown(served, "vllm:prefix_cache_hits_total")
     scheduled = scheduled_tokens(served.logs)
     row: dict[str, Any] = {
-        "prompt_tokens": prompt, "cached_tokens": cached, "output_tokens": output, "preemptions": preempted,
+        "prompt_tokens": prompt,
+        "cached_tokens": cached,
+        "output_tokens": output,
+        "preemptions": preempted,
         "prefix_hit_rate": hits / queried if queried and hits is not None else _no_queries(cached),
         "recomputed_tokens": recomputed_tokens(scheduled, prompt, cached, output, len(served.load.answered)),
         "queue_mean_ms": _histogram_mean_ms(served, "vllm:request_queue_time_seconds"),
         "prefill_mean_ms": _histogram_mean_ms(served, "vllm:request_prefill_time_seconds"),
     }
     if served.decisions:
-        row |= {"router_prefix_hits": served.decisions.hits, "router_prefix_misses": served.decisions.misses,
-                "router_missing_tokens": served.decisions.missing_tokens}
+        row |= {
+            "router_prefix_hits": served.decisions.hits,
+            "router_prefix_misses": served.decisions.misses,
+            "router_missing_tokens": served.decisions.missing_tokens,
+        }
     if served.memory:
         seen = served.memory
-        row |= {"rss_before_gib": seen.before_gib, "rss_peak_gib": seen.peak_gib, "rss_after_gib": seen.after_gib,
-                "kv_usage_peak": seen.kv_usage_peak}
+        row |= {
+            "rss_before_gib": seen.before_gib,
+            "rss_peak_gib": seen.peak_gib,
+            "rss_after_gib": seen.after_gib,
+            "kv_usage_peak": seen.kv_usage_peak,
+        }
     return row
 
 
@@ -202,8 +282,11 @@ def _cross_check(served: Served) -> None:
     finished = _grown(served, "vllm:request_success_total")
     answered = len(served.load.answered)
     if finished is not None and finished != answered:
-        raise DataError(f"engines finished {finished} requests, the client has {answered}", where="engine counters",
-                        next_step="another client used the engines, or requests were cut; run the cell again")
+        raise DataError(
+            f"engines finished {finished} requests, the client has {answered}",
+            where="engine counters",
+            next_step="another client used the engines, or requests were cut; run the cell again",
+        )
 
 
 def _total(requests: Sequence[SentRequest], name: str) -> int | None:

@@ -9,9 +9,13 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-_RECEIVED = re.compile(r"Received request (?:chatcmpl-(?P<chat>[0-9a-zA-Z-]+)|cmpl-(?P<text>[0-9a-zA-Z-]+)-0)[:.]")
-_ITERATION = re.compile(r"Iteration\(\d+\): \d+ context requests, (?P<context>\d+) context tokens, "
-                        r"\d+ generation requests, (?P<generation>\d+) generation tokens")
+_RECEIVED = re.compile(
+    r"Received request (?:chatcmpl-(?P<chat>[0-9a-zA-Z-]+)|cmpl-(?P<text>[0-9a-zA-Z-]+)-0)[:.]"
+)
+_ITERATION = re.compile(
+    r"Iteration\(\d+\): \d+ context requests, (?P<context>\d+) context tokens, "
+    r"\d+ generation requests, (?P<generation>\d+) generation tokens"
+)
 
 
 class LogReader:
@@ -32,7 +36,11 @@ class LogReader:
 
 def worker_of(texts: Sequence[str]) -> dict[str, int]:
     """Request id to index of the replica whose log names it."""
-    return {match["chat"] or match["text"]: index for index, text in enumerate(texts) for match in _RECEIVED.finditer(text)}
+    return {
+        match["chat"] or match["text"]: index
+        for index, text in enumerate(texts)
+        for match in _RECEIVED.finditer(text)
+    }
 
 
 def scheduled_tokens(texts: Iterable[str]) -> int | None:
@@ -41,12 +49,13 @@ def scheduled_tokens(texts: Iterable[str]) -> int | None:
     return sum(totals) if totals else None
 
 
-def recomputed_tokens(scheduled: int | None, prompt: int | None, cached: int | None, output: int | None,
-                      requests: int) -> int | None:
+def recomputed_tokens(
+    scheduled: int | None, prompt: int | None, cached: int | None, output: int | None, requests: int
+) -> int | None:
     """Tokens computed more than once.
 
-    Without a preemption a request takes prompt - cached + output - 1 tokens (its last output token is not fed back);
-    what the engine's steps took beyond that was computed again.
+    Without a preemption a request takes prompt - cached + output - 1 tokens (its last output token is not
+    fed back); what the engine's steps took beyond that was computed again.
     """
     if scheduled is None or prompt is None or cached is None or output is None:
         return None

@@ -64,28 +64,63 @@ class LoadPlan:
 def command(plan: LoadPlan) -> list[str]:
     """The command line. One client process: more would take the cores from the engines they measure.
 
-    AIPerf's own scraping is off: vllm-router counts those reads as routing decisions. Sessions go through the chat
-    endpoint, because AIPerf's completions endpoint takes one turn only.
+    AIPerf's own scraping is off: vllm-router counts those reads as routing decisions. Sessions go through
+    the chat endpoint, because AIPerf's completions endpoint takes one turn only.
     """
     work = plan.workload
-    extra = {"max_tokens": work.output_tokens, "min_tokens": work.output_tokens,
-             "ignore_eos": "true", "skip_special_tokens": "false"}
+    extra = {
+        "max_tokens": work.output_tokens,
+        "min_tokens": work.output_tokens,
+        "ignore_eos": "true",
+        "skip_special_tokens": "false",
+    }
     line = [
-        str(environment("aiperf").bin("aiperf")), "profile", "--model", plan.model, "--url", plan.url,
-        "--endpoint-type", "chat" if work.turns > 1 else "completions", "--streaming", "--tokenizer", str(plan.tokenizer),
-        "--input-file", str(plan.dataset), "--dataset-sampling-strategy", "sequential",
-        "--custom-dataset-type", "multi_turn" if work.turns > 1 else "single_turn",
-        "--random-seed", str(work.seed), "--use-server-token-count", "--ui", "none", "--no-server-metrics",
-        "--no-gpu-telemetry", "--workers-max", "1", "--record-processor-service-count", "1",
-        "--artifact-dir", str(plan.artifacts), "--concurrency", str(work.concurrency),
+        str(environment("aiperf").bin("aiperf")),
+        "profile",
+        "--model",
+        plan.model,
+        "--url",
+        plan.url,
+        "--endpoint-type",
+        "chat" if work.turns > 1 else "completions",
+        "--streaming",
+        "--tokenizer",
+        str(plan.tokenizer),
+        "--input-file",
+        str(plan.dataset),
+        "--dataset-sampling-strategy",
+        "sequential",
+        "--custom-dataset-type",
+        "multi_turn" if work.turns > 1 else "single_turn",
+        "--random-seed",
+        str(work.seed),
+        "--use-server-token-count",
+        "--ui",
+        "none",
+        "--no-server-metrics",
+        "--no-gpu-telemetry",
+        "--workers-max",
+        "1",
+        "--record-processor-service-count",
+        "1",
+        "--artifact-dir",
+        str(plan.artifacts),
+        "--concurrency",
+        str(work.concurrency),
     ]
     count = ["--num-conversations", str(work.requests // work.turns)] if work.turns > 1 else []
     line += count or ["--request-count", str(work.requests)]
     for key, value in extra.items():
         line += ["--extra-inputs", f"{key}:{value}"]
     if work.request_rate_per_s is not None:
-        line += ["--request-rate", str(work.request_rate_per_s), "--arrival-pattern", "gamma",
-                 "--arrival-smoothness", str(work.burstiness or 1.0)]
+        line += [
+            "--request-rate",
+            str(work.request_rate_per_s),
+            "--arrival-pattern",
+            "gamma",
+            "--arrival-smoothness",
+            str(work.burstiness or 1.0),
+        ]
     if plan.session_header:
         line += ["--session-header", plan.session_header]
     return line
@@ -95,6 +130,9 @@ def run_aiperf(plan: LoadPlan, notes: Path, limit_s: float, watch: Callable[[], 
     """Send the requests and return them.
 
     Args:
+        plan: what to send and where.
+        notes: folder in which the running process is noted.
+        limit_s: seconds after which it is stopped.
         watch: called a few times a second; may raise to end the run early.
 
     Raises:
@@ -120,8 +158,11 @@ def _wait(group: ProcessGroup, limit_s: float, watch: Callable[[], None]) -> int
         if status is not None:
             return status
         watch()
-    raise LoadFailure(f"AIPerf did not end within {limit_s:.0f} s", where=str(group.log),
-                      next_step="is the engine stuck? see its log; the cell is marked failed")
+    raise LoadFailure(
+        f"AIPerf did not end within {limit_s:.0f} s",
+        where=str(group.log),
+        next_step="is the engine stuck? see its log; the cell is marked failed",
+    )
 
 
 def read_result(artifacts: Path, expected: int) -> LoadResult:
@@ -132,25 +173,38 @@ def read_result(artifacts: Path, expected: int) -> LoadResult:
     """
     path = artifacts / "profile_export.jsonl"
     if not path.exists():
-        raise LoadFailure("AIPerf left no per-request file", where=str(path), next_step="see aiperf.log beside it")
-    requests = sorted((_record(path, n, line) for n, line in enumerate(_lines(path), 1)), key=lambda r: r.start_ns)
+        raise LoadFailure(
+            "AIPerf left no per-request file", where=str(path), next_step="see aiperf.log beside it"
+        )
+    requests = sorted(
+        (_record(path, n, line) for n, line in enumerate(_lines(path), 1)), key=lambda r: r.start_ns
+    )
     if len(requests) < expected:
-        raise LoadFailure(f"AIPerf returned {len(requests)} of {expected} requests", where=str(path),
-                          next_step="see aiperf.log beside it; the cell is marked failed")
+        raise LoadFailure(
+            f"AIPerf returned {len(requests)} of {expected} requests",
+            where=str(path),
+            next_step="see aiperf.log beside it; the cell is marked failed",
+        )
     result = LoadResult(tuple(requests))
     errors = [request.error for request in requests if request.error is not None]
     if len(result.answered) < LEAST_ANSWERED * len(requests):
         count = "all" if not result.answered else f"{len(errors)} of"
-        raise LoadFailure(f"{count} {len(requests)} requests failed: {errors[0]}", where=str(path),
-                          next_step="see the engine's log; the cell is marked failed")
+        raise LoadFailure(
+            f"{count} {len(requests)} requests failed: {errors[0]}",
+            where=str(path),
+            next_step="see the engine's log; the cell is marked failed",
+        )
     return result
 
 
 def _lines(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8")
     if text and not text.endswith("\n"):
-        raise LoadFailure("AIPerf's per-request file ends in the middle of a line", where=str(path),
-                          next_step="the disk may be full; the cell is marked failed")
+        raise LoadFailure(
+            "AIPerf's per-request file ends in the middle of a line",
+            where=str(path),
+            next_step="the disk may be full; the cell is marked failed",
+        )
     return [line for line in text.splitlines() if line.strip()]
 
 
@@ -159,17 +213,25 @@ def _record(path: Path, number: int, line: str) -> SentRequest:
         record = json.loads(line)
         about, metrics, error = record["metadata"], record.get("metrics") or {}, record.get("error")
         return SentRequest(
-            request_id=about["x_request_id"], session_id=about["conversation_id"], turn=int(about["turn_index"]),
-            start_ns=int(about["request_start_ns"]), end_ns=int(about["request_end_ns"]),
+            request_id=about["x_request_id"],
+            session_id=about["conversation_id"],
+            turn=int(about["turn_index"]),
+            start_ns=int(about["request_start_ns"]),
+            end_ns=int(about["request_end_ns"]),
             error=None if error is None else _error_text(error),
-            ttft_ms=_metric(metrics, "time_to_first_token", "ms"), tpot_ms=_metric(metrics, "inter_token_latency", "ms"),
+            ttft_ms=_metric(metrics, "time_to_first_token", "ms"),
+            tpot_ms=_metric(metrics, "inter_token_latency", "ms"),
             e2e_ms=_metric(metrics, "request_latency", "ms"),
-            input_tokens=_count(metrics, "usage_prompt_tokens"), output_tokens=_count(metrics, "usage_completion_tokens"),
+            input_tokens=_count(metrics, "usage_prompt_tokens"),
+            output_tokens=_count(metrics, "usage_completion_tokens"),
             cached_tokens=_count(metrics, "usage_prompt_cache_read_tokens"),
         )
     except (ValueError, KeyError, TypeError) as problem:
-        raise LoadFailure(f"AIPerf's record cannot be read: {problem!r}", where=f"{path}, line {number}",
-                          next_step="is the pinned AIPerf installed? `weighbridge env list`") from None
+        raise LoadFailure(
+            f"AIPerf's record cannot be read: {problem!r}",
+            where=f"{path}, line {number}",
+            next_step="is the pinned AIPerf installed? `weighbridge env list`",
+        ) from None
 
 
 def _error_text(error: Any) -> str:

@@ -10,7 +10,7 @@ from pipeline.load.workload import Prompt
 def ceiling_tokens(prompts: Sequence[Prompt], block_size_tokens: int) -> list[int]:
     """For each request in order, prompt tokens that an infinite cache would hold.
 
-    Whole blocks only, and never the last token, which vLLM always computes (v1/core/kv_cache_manager.py, 0.32).
+    Whole blocks only, and never the last token: vLLM always computes it (v1/core/kv_cache_manager.py, 0.32).
     """
     seen: set[str] = set()
     found = []

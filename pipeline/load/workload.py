@@ -1,7 +1,7 @@
-"""The requests of a cell, made from its workload fields alone: same fields, same bytes, on every machine.
+"""The requests of a cell, made from its workload fields alone: same fields, same bytes, everywhere.
 
-Text is random characters of the model's alphabet; one character is one token, so lengths are exact. Prompts are text
-and not token ids, because vllm-router's hash policies see only the length of an id list.
+Text is random characters of the model's alphabet; one character is one token, so lengths are exact. Prompts
+are text and not token ids, because vllm-router's hash policies see only the length of an id list.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Prompt:
 def make_prompts(workload: Workload) -> list[Prompt]:
     """All requests in dataset order.
 
-    With `turns` above 1 the requests are `requests / turns` sessions of a chat: each turn's prompt holds all earlier
-    turns and the answers to them.
+    With `turns` above 1 the requests are `requests / turns` sessions of a chat: each turn's prompt holds all
+    earlier turns and the answers to them.
     """
     if workload.turns > 1:
         return _sessions(workload)
@@ -87,7 +87,7 @@ def _prefix_order(workload: Workload) -> list[int]:
     """Which prefix each request has: even shares in shuffled order, or Zipf draws."""
     if workload.prefixes == 0:
         return []
-    shuffle = random.Random(f"order-{workload.seed}")
+    shuffle = random.Random(f"order-{workload.seed}")  # noqa: S311 repeatable, not secret
     if workload.prefix_skew == 0:
         order = [number % workload.prefixes for number in range(workload.requests)]
         shuffle.shuffle(order)
@@ -97,5 +97,5 @@ def _prefix_order(workload: Workload) -> list[int]:
 
 
 def _text(workload: Workload, kind: str, number: int, length: int) -> str:
-    source = random.Random(f"{workload.seed}-{workload.traffic}-{kind}-{number}")
+    source = random.Random(f"{workload.seed}-{workload.traffic}-{kind}-{number}")  # noqa: S311
     return "".join(source.choices(LETTERS, k=length))

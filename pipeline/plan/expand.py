@@ -42,29 +42,41 @@ def _cell(experiment: Experiment, point: dict[str, KnobValue], seed: int) -> Cel
         elif part == "workload":
             workload[name] = value
         elif path not in ("policy", "traffic"):
-            raise InputError(f"unknown grid key {path!r}", where=f"experiment {experiment.name}",
-                             next_step="use engine.X, workload.X, policy or traffic")
+            raise InputError(
+                f"unknown grid key {path!r}",
+                where=f"experiment {experiment.name}",
+                next_step="use engine.X, workload.X, policy or traffic",
+            )
     return _checked(experiment, engine, workload, point.get("policy"))
 
 
 def _traffic(experiment: Experiment, name: str) -> dict[str, KnobValue]:
     if name not in experiment.traffics:
         known = ", ".join(experiment.traffics) or "none"
-        raise InputError(f"unknown traffic {name!r}", where=f"experiment {experiment.name}", next_step=f"known: {known}")
+        raise InputError(
+            f"unknown traffic {name!r}", where=f"experiment {experiment.name}", next_step=f"known: {known}"
+        )
     return experiment.traffics[name]
 
 
-def _checked(experiment: Experiment, engine: dict[str, Any], workload: dict[str, Any], policy: KnobValue | None) -> Cell:
+def _checked(
+    experiment: Experiment, engine: dict[str, Any], workload: dict[str, Any], policy: KnobValue | None
+) -> Cell:
     try:
-        return Cell.model_validate({
-            "experiment": experiment.name,
-            "lane": experiment.lane,
-            "engine": engine,
-            "router": None if policy is None else {"policy": policy},
-            "workload": workload,
-            "watch_memory": experiment.watch_memory,
-        })
+        return Cell.model_validate(
+            {
+                "experiment": experiment.name,
+                "lane": experiment.lane,
+                "engine": engine,
+                "router": None if policy is None else {"policy": policy},
+                "workload": workload,
+                "watch_memory": experiment.watch_memory,
+            }
+        )
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise InputError(f"a cell does not fit its schema: {problems}", where=f"experiment {experiment.name}",
-                         next_step="correct the knob in the experiment file") from None
+        raise InputError(
+            f"a cell does not fit its schema: {problems}",
+            where=f"experiment {experiment.name}",
+            next_step="correct the knob in the experiment file",
+        ) from None

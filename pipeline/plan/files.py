@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -47,7 +48,9 @@ def _named(name: str, folder: Path, model: type[Model], word: str) -> Model:
     path = folder / f"{name}.toml"
     loaded = read_toml(path, model)
     if getattr(loaded, "name", name) != name:
-        raise InputError(f"{word} file and its name differ", where=f"{path}, field name", next_step=f"set name = {name!r}")
+        raise InputError(
+            f"{word} file and its name differ", where=f"{path}, field name", next_step=f"set name = {name!r}"
+        )
     return loaded
 
 
@@ -61,16 +64,19 @@ def read_toml(path: Path, model: type[Model]) -> Model:
     try:
         return model.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not valid TOML: {error}", where=str(path), next_step="correct the line named above") from None
+        raise InputError(
+            f"not valid TOML: {error}", where=str(path), next_step="correct the line named above"
+        ) from None
     except ValidationError as error:
         problems = "\n".join(f"    {_problem(text, item)}" for item in error.errors())
         raise InputError(
-            f"{path.name} does not fit its schema:\n{problems}", where=str(path), next_step="correct these fields"
+            f"{path.name} does not fit its schema:\n{problems}",
+            where=str(path),
+            next_step="correct these fields",
         ) from None
 
 
-def _problem(text: str, item: object) -> str:
-    assert isinstance(item, dict)
+def _problem(text: str, item: Mapping[str, Any]) -> str:
     path = [str(part) for part in item["loc"]]
     line = _line_of(text, path)
     place = f"line {line}, " if line else ""

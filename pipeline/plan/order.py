@@ -13,8 +13,8 @@ TWIN_BASE = 100
 def plan(profile: Profile) -> Plan:
     """All cells of the profile in measuring order.
 
-    Repeats are rounds, so that slow drift of the machine spreads over all cells alike. A twin (A/A) follows its
-    cell at once, in the round whose turn it is, so that the noise band samples the whole run.
+    Repeats are rounds, so that slow drift of the machine spreads over all cells alike. A twin (A/A) follows
+    its cell at once, in the round whose turn it is, so that the noise band samples the whole run.
     """
     once = _one_round(profile)
     rounds = [_round(once, number, profile.repeats) for number in range(1, profile.repeats + 1)]
@@ -27,10 +27,15 @@ def _one_round(profile: Profile) -> list[tuple[PlannedCell, bool]]:
         experiment = load_experiment(selection.name)
         cells = [cell for cell in expand(experiment, profile.seed) if matches(cell, selection.only)]
         if not cells:
-            raise InputError(f"no cell of {selection.name} is left by `only`", where=f"profile {profile.name}",
-                             next_step="name values that the experiment's grids hold")
+            raise InputError(
+                f"no cell of {selection.name} is left by `only`",
+                where=f"profile {profile.name}",
+                next_step="name values that the experiment's grids hold",
+            )
         for cell in cells:
-            planned = PlannedCell(cell=cell, repeat=1, twin_of_repeat=None, expected_s=experiment.expected_cell_s)
+            planned = PlannedCell(
+                cell=cell, repeat=1, twin_of_repeat=None, expected_s=experiment.expected_cell_s
+            )
             chosen.append((planned, selection.twins is not None and matches(cell, selection.twins)))
     return _grouped(chosen)
 
@@ -49,6 +54,8 @@ def _round(once: list[tuple[PlannedCell, bool]], number: int, rounds: int) -> li
         cells.append(planned.model_copy(update={"repeat": number}))
         if twinned:
             if twins_seen % rounds == number - 1:
-                cells.append(planned.model_copy(update={"repeat": TWIN_BASE + number, "twin_of_repeat": number}))
+                cells.append(
+                    planned.model_copy(update={"repeat": TWIN_BASE + number, "twin_of_repeat": number})
+                )
             twins_seen += 1
     return cells

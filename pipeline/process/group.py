@@ -1,7 +1,7 @@
 """A child process in a session of its own, always stopped with everything it started.
 
-A group is found by session id, not by name: vllm-router renames itself. Each group is noted on disk while it lives,
-so that the next command can stop what a SIGKILL left behind.
+A group is found by session id, not by name: vllm-router renames itself. Each group is noted on disk while it
+lives, so that the next command can stop what a SIGKILL left behind.
 """
 
 from __future__ import annotations
@@ -38,18 +38,26 @@ class ProcessGroup:
         notes: folder in which the group is noted while it lives.
     """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path, notes: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], log: Path, notes: Path
+    ) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
         notes.mkdir(parents=True, exist_ok=True)
         self.command, self.log = list(command), log
         with log.open("wb") as output:
             try:
                 self._child = subprocess.Popen(
-                    self.command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=output,
-                    stderr=subprocess.STDOUT, start_new_session=True,
+                    self.command,
+                    env=dict(environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
                 )
             except OSError as error:
-                raise EngineFailure(f"could not start {command[0]}: {error.strerror}", where=str(log)) from None
+                raise EngineFailure(
+                    f"could not start {command[0]}: {error.strerror}", where=str(log)
+                ) from None
         self._note = notes / f"{self._child.pid}.json"
         self._note.write_text(json.dumps({"session": self._child.pid, "created": _created(self._child.pid)}))
 

@@ -35,9 +35,19 @@ class VllmRouter:
         port, metrics_port = free_ports(2)
         self.url, self._metrics = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{metrics_port}/metrics"
         line = [
-            str(environment("vllm-router").bin("vllm-router")), "--worker-urls", *workers, "--policy", policy,
-            "--host", "127.0.0.1", "--port", str(port), "--prometheus-host", "127.0.0.1",
-            "--prometheus-port", str(metrics_port),
+            str(environment("vllm-router").bin("vllm-router")),
+            "--worker-urls",
+            *workers,
+            "--policy",
+            policy,
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--prometheus-host",
+            "127.0.0.1",
+            "--prometheus-port",
+            str(metrics_port),
         ]
         self._workers = len(workers)
         self._group = ProcessGroup(line, child_environment({}), logs / f"router-{policy}-{port}.log", notes)
@@ -52,14 +62,17 @@ class VllmRouter:
                 return
             time.sleep(0.1)
         raise EngineFailure(
-            f"vllm-router was not ready after {deadline_s:.0f} s", where=f"log {self._group.log}",
+            f"vllm-router was not ready after {deadline_s:.0f} s",
+            where=f"log {self._group.log}",
             next_step=f"its last words:\n{self._group.log_tail(4)}",
         )
 
     def decisions(self) -> RouterDecisions:
         """The router's own count of how it decided."""
         sample = self.counters()
-        return RouterDecisions(*(_count(sample, word) for word in ("prefix_hit", "prefix_miss", "missing_tokens")))
+        return RouterDecisions(
+            *(_count(sample, word) for word in ("prefix_hit", "prefix_miss", "missing_tokens"))
+        )
 
     def counters(self) -> Sample:
         """One reading of its counters."""

@@ -8,17 +8,21 @@ from pathlib import Path
 
 import psutil
 
+from pipeline.schemas.identity import host_id
 from pipeline.schemas.manifest import Host
-from pipeline.store.identity import host_id
 
 
 def describe_host() -> Host:
     """This machine; GPU fields stay empty on the cpu lane."""
     fields: dict[str, object] = {
-        "cpu_model": _cpu_model(), "cores": psutil.cpu_count() or 1,
+        "cpu_model": _cpu_model(),
+        "cores": psutil.cpu_count() or 1,
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
         "system": f"{platform.system()} {platform.machine()}",
-        "gpu_name": None, "gpu_form_factor": None, "gpu_driver": None, "gpu_power_limit_w": None,
+        "gpu_name": None,
+        "gpu_form_factor": None,
+        "gpu_driver": None,
+        "gpu_power_limit_w": None,
     }
     return Host.model_validate({"host_id": host_id(fields), **fields})
 
@@ -34,7 +38,9 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
 
 def _git(root: Path, *words: str) -> str | None:
     try:
-        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, timeout=20, check=True)
+        done = subprocess.run(
+            ["git", "-C", str(root), *words], capture_output=True, text=True, timeout=20, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

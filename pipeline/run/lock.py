@@ -18,6 +18,7 @@ def run_lock(wait_s: float, say: object = print) -> Iterator[None]:
     """Hold the machine's lock; it is freed by the kernel even after SIGKILL.
 
     Args:
+        say: told once that it waits.
         wait_s: how long to wait for another run to end; 0 refuses at once.
 
     Raises:
@@ -42,13 +43,17 @@ def _acquire(file: IO[str], wait_s: float, say: object) -> None:
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
         except BlockingIOError:
             file.seek(0)
             holder = file.read().strip() or "unknown"
+        else:
+            return
         if time.monotonic() >= until:
-            raise BusyError("another run is measuring on this machine", where=f"process {holder}",
-                            next_step="wait for it, or use --wait-s to queue this one behind it")
+            raise BusyError(
+                "another run is measuring on this machine",
+                where=f"process {holder}",
+                next_step="wait for it, or use --wait-s to queue this one behind it",
+            )
         if not told and callable(say):
             say(f"waiting for the run of process {holder} to end")
             told = True

@@ -39,8 +39,10 @@ class Progress:
         elapsed = time.monotonic() - self._started
         pace = elapsed / self._expected_done_s
         left = max(0.0, (self._rest_s - self._expected_done_s) * pace)
-        self._say(f"[{self._finished}/{self._total}] {label(planned.cell)} repeat {planned.repeat}: {result(row)}"
-                  f" | {clock(elapsed)} gone, about {clock(left)} left")
+        self._say(
+            f"[{self._finished}/{self._total}] {label(planned.cell)} repeat {planned.repeat}: {result(row)}"
+            f" | {clock(elapsed)} gone, about {clock(left)} left"
+        )
 
     def end(self) -> None:
         """The plan is done."""

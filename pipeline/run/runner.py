@@ -12,9 +12,9 @@ from pipeline.errors import EngineFailure, WeighbridgeError
 from pipeline.lanes import cpu
 from pipeline.lanes.rows import RunContext
 from pipeline.run.progress import Progress
+from pipeline.schemas.identity import cell_id
 from pipeline.schemas.observation import Observation, RequestRow
 from pipeline.schemas.profile import Plan, PlannedCell
-from pipeline.store.identity import cell_id
 
 START_TRIES = 2
 
@@ -29,7 +29,9 @@ class Sink(Protocol):
         """Cells and repeats that need not be measured again."""
 
 
-def run_plan(plan: Plan, context: RunContext, sink: Sink, places: cpu.Places, say: Callable[[str], None]) -> None:
+def run_plan(
+    plan: Plan, context: RunContext, sink: Sink, places: cpu.Places, say: Callable[[str], None]
+) -> None:
     """Measure every cell of the plan that the sink does not hold yet."""
     done = sink.done()
     todo = [cell for cell in plan.cells if (cell_id(cell.cell, context.versions), cell.repeat) not in done]
@@ -42,8 +44,14 @@ def run_plan(plan: Plan, context: RunContext, sink: Sink, places: cpu.Places, sa
 class _Group:
     """Cells that share servers. Servers that die are started again for the cells that are left."""
 
-    def __init__(self, cells: list[PlannedCell], context: RunContext, sink: Sink, places: cpu.Places,
-                 progress: Progress) -> None:
+    def __init__(
+        self,
+        cells: list[PlannedCell],
+        context: RunContext,
+        sink: Sink,
+        places: cpu.Places,
+        progress: Progress,
+    ) -> None:
         self._left, self._context, self._sink = cells, context, sink
         self._places, self._progress = places, progress
 

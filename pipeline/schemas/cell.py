@@ -41,13 +41,17 @@ class Workload(Authored):
     traffic: str = Field(description="name shown in tables, e.g. shared-even, unshared, sessions")
     requests: int = Field(ge=1, description="requests sent in all")
     concurrency: int = Field(ge=1, description="most requests in flight")
-    prompt_tokens: int = Field(ge=1, description="new prompt tokens of each request, the shared prefix excluded")
+    prompt_tokens: int = Field(
+        ge=1, description="new prompt tokens of each request, the shared prefix excluded"
+    )
     output_tokens: int = Field(ge=1, description="output tokens of each request, exact")
     prefixes: int = Field(0, ge=0, description="distinct shared prefixes (0: none)")
     prefix_tokens: int = Field(0, ge=0, description="tokens of each shared prefix")
     prefix_skew: float = Field(0.0, ge=0.0, description="Zipf exponent of prefix popularity (0: even)")
     turns: int = Field(1, ge=1, description="turns of a session; each carries all before it")
-    request_rate_per_s: float | None = Field(None, gt=0, description="open-loop arrivals; closed loop if unset")
+    request_rate_per_s: float | None = Field(
+        None, gt=0, description="open-loop arrivals; closed loop if unset"
+    )
     burstiness: float | None = Field(
         None, gt=0, description="gamma shape of arrivals: 1 is Poisson, below 1 is bursty"
     )
@@ -55,7 +59,7 @@ class Workload(Authored):
 
 
 class Cell(Authored):
-    """One measurement, to be repeated. Identity is in `pipeline.store.identity`."""
+    """One measurement, to be repeated. Identity is in `pipeline.schemas.identity`."""
 
     experiment: str = Field(description="experiment this cell belongs to")
     lane: Lane = Field(description="evidence lane")

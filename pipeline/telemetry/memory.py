@@ -40,7 +40,7 @@ class MemoryWatch:
     """Samples in a thread until stopped.
 
     Args:
-        processes: the engines' processes, found once: a search at every sample would cost the engines their core.
+        processes: the engines' processes, found once; a search at every sample would take the engines' core.
         kv_usage: returns the largest share of KV blocks in use over the replicas, 0 to 1, or None.
         interval_s: time between samples.
     """

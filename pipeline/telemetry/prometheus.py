@@ -68,7 +68,9 @@ def _text(url: str, timeout_s: float) -> str:
         answer = httpx.get(url, timeout=timeout_s)
         answer.raise_for_status()
     except httpx.HTTPError as error:
-        raise EngineFailure(f"no counters from the server: {error}", where=url, next_step="see the server's log") from None
+        raise EngineFailure(
+            f"no counters from the server: {error}", where=url, next_step="see the server's log"
+        ) from None
     return answer.text
 
 
@@ -83,7 +85,8 @@ def increase(before: Sample, after: Sample, name: str) -> float | None:
         return None
     if end < (start or 0.0):
         raise DataError(
-            f"counter {name} went backwards, from {start:g} to {end:g}", where="engine metrics",
-            next_step="the server was restarted during the cell; the cell is marked failed, run again to repeat it",
+            f"counter {name} went backwards, from {start:g} to {end:g}",
+            where="engine metrics",
+            next_step="the server was restarted during the cell, which is marked failed; run again",
         )
     return end - (start or 0.0)

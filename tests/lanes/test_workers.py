@@ -4,8 +4,11 @@ from pathlib import Path
 
 from pipeline.lanes.workers import LogReader, recomputed_tokens, scheduled_tokens, worker_of
 
-LINE = "(APIServer pid=7) INFO 11-30 22:22:08 [request_logger.py:65] Received request cmpl-{id}-0: params: Sampling"
-STEP = "INFO Iteration({n}): 1 context requests, {c} context tokens, 3 generation requests, {g} generation tokens, x"
+LINE = "(APIServer pid=7) INFO [request_logger.py:65] Received request cmpl-{id}-0: params: Sampling"
+STEP = (
+    "INFO Iteration({n}): 1 context requests, {c} context tokens, "
+    "3 generation requests, {g} generation tokens, x"
+)
 
 
 def test_each_request_belongs_to_the_log_that_names_it() -> None:
@@ -20,7 +23,7 @@ def test_steps_add_up() -> None:
 
 
 def test_recomputed_is_what_steps_took_beyond_one_pass() -> None:
-    # 2 requests of 100 prompt tokens, 32 of them cached, 10 output tokens each: 200 - 32 + 20 - 2 = 186 in one pass.
+    # 2 requests, 100 prompt tokens each, 32 cached in all, 10 output tokens each: 200 - 32 + 20 - 2 = 186.
     assert recomputed_tokens(186, 200, 32, 20, 2) == 0
     assert recomputed_tokens(250, 200, 32, 20, 2) == 64
     assert recomputed_tokens(None, 200, 32, 20, 2) is None

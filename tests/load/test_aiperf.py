@@ -17,13 +17,22 @@ from pipeline.schemas.cell import Workload
 
 def record(number: int, error: str | None = None) -> dict[str, Any]:
     """A record with the fields that AIPerf 0.13.0 writes."""
-    about = {"x_request_id": f"id-{number}", "conversation_id": f"r{number}", "turn_index": 0,
-             "request_start_ns": 1_000_000_000 + number, "request_end_ns": 2_000_000_000}
+    about = {
+        "x_request_id": f"id-{number}",
+        "conversation_id": f"r{number}",
+        "turn_index": 0,
+        "request_start_ns": 1_000_000_000 + number,
+        "request_end_ns": 2_000_000_000,
+    }
     if error:
         return {"metadata": about, "metrics": {}, "error": {"message": error}}
-    metrics = {"time_to_first_token": {"value": 12.5, "unit": "ms"}, "inter_token_latency": {"value": 3.0, "unit": "ms"},
-               "request_latency": {"value": 40.0, "unit": "ms"}, "usage_prompt_tokens": {"value": 100, "unit": "tokens"},
-               "usage_completion_tokens": {"value": 8, "unit": "tokens"}}
+    metrics = {
+        "time_to_first_token": {"value": 12.5, "unit": "ms"},
+        "inter_token_latency": {"value": 3.0, "unit": "ms"},
+        "request_latency": {"value": 40.0, "unit": "ms"},
+        "usage_prompt_tokens": {"value": 100, "unit": "tokens"},
+        "usage_completion_tokens": {"value": 8, "unit": "tokens"},
+    }
     return {"metadata": about, "metrics": metrics}
 
 
@@ -108,7 +117,9 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> LoadPl
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(aiperf, "environment", lambda _name: FakeEnvironment(program))
     work = Workload(traffic="unshared", requests=2, concurrency=1, prompt_tokens=4, output_tokens=4)
-    return LoadPlan("http://127.0.0.1:1", "m", tmp_path, tmp_path / "d.jsonl", tmp_path / "run" / "aiperf", work, None)
+    return LoadPlan(
+        "http://127.0.0.1:1", "m", tmp_path, tmp_path / "d.jsonl", tmp_path / "run" / "aiperf", work, None
+    )
 
 
 def test_a_failing_aiperf_shows_its_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +130,7 @@ def test_a_failing_aiperf_shows_its_last_words(tmp_path: Path, monkeypatch: pyte
 
 
 def test_an_aiperf_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = fake(tmp_path, monkeypatch, f"import time, os; print(os.getpid(), flush=True); time.sleep(60)")
+    plan = fake(tmp_path, monkeypatch, "import time, os; print(os.getpid(), flush=True); time.sleep(60)")
     with pytest.raises(LoadFailure, match="did not end within 1 s"):
         run_aiperf(plan, tmp_path / "notes", 1.0, lambda: None)
     pid = int((tmp_path / "run" / "aiperf.log").read_text())
@@ -127,9 +138,14 @@ def test_an_aiperf_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytes
         os.kill(pid, 0)
 
 
-def test_sessions_are_named_in_the_header_the_router_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sessions_are_named_in_the_header_the_router_hashes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = fake(tmp_path, monkeypatch, "")
-    line = command(LoadPlan(plan.url, plan.model, plan.tokenizer, plan.dataset, plan.artifacts, plan.workload,
-                            "X-Session-ID"))
+    line = command(
+        LoadPlan(
+            plan.url, plan.model, plan.tokenizer, plan.dataset, plan.artifacts, plan.workload, "X-Session-ID"
+        )
+    )
     assert line[line.index("--session-header") + 1] == "X-Session-ID"
     assert "--no-server-metrics" in line, "the router counts scrapes as routing decisions"

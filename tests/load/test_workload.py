@@ -1,16 +1,25 @@
 """The requests of a cell: exact lengths, the same bytes every time, the popularity asked for."""
 
 from collections import Counter
+from itertools import pairwise
 
 from pipeline.load.ceiling import ceiling_tokens
 from pipeline.load.workload import Prompt, make_prompts, prompts_jsonl
 from pipeline.schemas.cell import Workload
-from pipeline.store.identity import workload_hash
+from pipeline.schemas.identity import workload_hash
 
 
 def workload(**changes: object) -> Workload:
-    fields: dict[str, object] = {"traffic": "shared-even", "requests": 48, "concurrency": 4, "prompt_tokens": 16,
-                                 "output_tokens": 8, "prefixes": 12, "prefix_tokens": 64, "seed": 7}
+    fields: dict[str, object] = {
+        "traffic": "shared-even",
+        "requests": 48,
+        "concurrency": 4,
+        "prompt_tokens": 16,
+        "output_tokens": 8,
+        "prefixes": 12,
+        "prefix_tokens": 64,
+        "seed": 7,
+    }
     return Workload.model_validate(fields | changes)
 
 
@@ -46,9 +55,11 @@ def test_lengths_are_exact_and_unshared_prompts_share_no_block() -> None:
 
 
 def test_a_turn_holds_all_earlier_turns_of_its_session() -> None:
-    prompts = make_prompts(workload(traffic="sessions", prefixes=0, prefix_tokens=0, prompt_tokens=64, turns=6))
+    prompts = make_prompts(
+        workload(traffic="sessions", prefixes=0, prefix_tokens=0, prompt_tokens=64, turns=6)
+    )
     assert len(prompts) == 48
-    for before, after in zip(prompts, prompts[1:], strict=False):
+    for before, after in pairwise(prompts):
         if after.session_id == before.session_id:
             assert after.text.startswith(before.text)
             # The answer of 8 tokens and 64 new ones.

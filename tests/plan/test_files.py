@@ -29,7 +29,9 @@ def test_bad_syntax_names_file_and_line(tmp_path: Path) -> None:
 
 def test_bad_content_names_file_line_and_field(tmp_path: Path) -> None:
     text = Path(load_profile.__code__.co_filename).parents[1].joinpath("profiles/cpu.toml").read_text()
-    (tmp_path / "cpu.toml").write_text(text.replace("repeats = 3", "repeats = 0").replace("seed = 7", "sead = 7"))
+    (tmp_path / "cpu.toml").write_text(
+        text.replace("repeats = 3", "repeats = 0").replace("seed = 7", "sead = 7")
+    )
     with pytest.raises(InputError) as caught:
         load_profile("cpu", tmp_path)
     assert "line 4, field repeats" in caught.value.message

@@ -57,9 +57,12 @@ class Handler(BaseHTTPRequestHandler):
 def metrics() -> str:
     """The counters that rows are made of."""
     lines = {
-        "vllm:request_success_total": STATE["requests"], "vllm:prompt_tokens_total": STATE["prompt"],
-        "vllm:prompt_tokens_cached_total": 0, "vllm:generation_tokens_total": STATE["output"],
-        "vllm:num_preemptions_total": 0, "vllm:prefix_cache_queries_total": STATE["prompt"],
+        "vllm:request_success_total": STATE["requests"],
+        "vllm:prompt_tokens_total": STATE["prompt"],
+        "vllm:prompt_tokens_cached_total": 0,
+        "vllm:generation_tokens_total": STATE["output"],
+        "vllm:num_preemptions_total": 0,
+        "vllm:prefix_cache_queries_total": STATE["prompt"],
         "vllm:prefix_cache_hits_total": 0,
     }
     info = 'vllm:cache_config_info{block_size="32",num_gpu_blocks="64"} 1.0\n'

@@ -35,7 +35,9 @@ def run(tmp_path: Path, cells: int = 3) -> tuple[list[Observation], list[str]]:
     """Rows and progress lines of a small run."""
     ws, said = Workspace(tmp_path), []
     journal = Journal.create(ws, CONTEXT.run_id, {"profile": "test"})
-    run_plan(small_plan(cells), CONTEXT, journal, cpu.Places(tmp_path / "work", tmp_path / "notes"), said.append)
+    run_plan(
+        small_plan(cells), CONTEXT, journal, cpu.Places(tmp_path / "work", tmp_path / "notes"), said.append
+    )
     return journal.rows(), said
 
 
@@ -61,7 +63,9 @@ def test_a_good_run_stores_every_cell_with_its_values(tmp_path: Path) -> None:
         ("dies-at-completion", "first completion failed"),
     ],
 )
-def test_an_engine_that_does_not_serve_is_a_reason_in_every_row(tmp_path: Path, mode: str, reason: str) -> None:
+def test_an_engine_that_does_not_serve_is_a_reason_in_every_row(
+    tmp_path: Path, mode: str, reason: str
+) -> None:
     install(mode)
     rows, _ = run(tmp_path, 2)
     assert [row.status for row in rows] == ["failed", "failed"]
@@ -114,7 +118,9 @@ def test_requests_of_another_client_are_noticed(tmp_path: Path) -> None:
     assert "engines finished 48 requests, the client has 24" in (rows[0].failure or "")
 
 
-def test_a_full_disk_stops_the_run_and_keeps_what_was_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_stops_the_run_and_keeps_what_was_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install()
     ws = Workspace(tmp_path)
     journal = Journal.create(ws, CONTEXT.run_id, {"profile": "test"})
@@ -146,15 +152,23 @@ from tests.run.fakes import CONTEXT, install, small_plan
 root = Path(sys.argv[1])
 install()
 journal = Journal.create(Workspace(root), CONTEXT.run_id, {"profile": "test"})
-run_plan(small_plan(6), CONTEXT, journal, cpu.Places(root / "work", root / "notes"), lambda line: print(line, flush=True))
+places = cpu.Places(root / "work", root / "notes")
+run_plan(small_plan(6), CONTEXT, journal, places, lambda line: print(line, flush=True))
 """
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_is_killed_or_interrupted_goes_on_where_it_was(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_run_that_is_killed_or_interrupted_goes_on_where_it_was(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     variables = os.environ | {"FAKE_REQUEST_S": "0.02"}
-    with subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                          text=True, env=variables) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=variables,
+    ) as child:
         assert child.stdout is not None
         for line in child.stdout:
             if "[2/6]" in line:
@@ -163,7 +177,9 @@ def test_a_run_that_is_killed_or_interrupted_goes_on_where_it_was(tmp_path: Path
         child.wait(20)
     ws = Workspace(tmp_path)
     stop_leftovers(tmp_path / "notes")
-    running = [p for p in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(p.info["cmdline"] or [])]
+    running = [
+        p for p in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(p.info["cmdline"] or [])
+    ]
     assert not running
     assert Journal.latest_unfinished(ws, "test") == CONTEXT.run_id
     journal = Journal.resume(ws, CONTEXT.run_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.schemas.cell import Cell
-from pipeline.store.identity import canonical, cell_id, host_id, series_id, workload_hash
+from pipeline.schemas.identity import canonical, cell_id, host_id, series_id, workload_hash
 
 PLAIN = Cell.model_validate(
     {
