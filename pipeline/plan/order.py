@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from pipeline.errors import InputError
 from pipeline.plan.expand import expand, matches
 from pipeline.plan.files import load_experiment
@@ -10,20 +12,26 @@ from pipeline.schemas.profile import Plan, PlannedCell, Profile
 TWIN_BASE = 100
 
 
-def plan(profile: Profile) -> Plan:
+def plan(profile: Profile, cores: int | None = None) -> Plan:
     """All cells of the profile in measuring order.
+
+    Args:
+        profile: what to measure.
+        cores: of the machine that will measure; this one's if left out.
 
     Repeats are rounds, so that slow drift of the machine spreads over all cells alike. A twin (A/A) follows
     its cell at once, in the round whose turn it is, so that the noise band samples the whole run.
     """
-    once = _one_round(profile)
+    once = _one_round(profile, cores or os.cpu_count() or 1)
     rounds = [_round(once, number, profile.repeats) for number in range(1, profile.repeats + 1)]
     return Plan(profile=profile, cells=tuple(cell for cells in rounds for cell in cells))
 
 
-def _one_round(profile: Profile) -> list[tuple[PlannedCell, bool]]:
+def _one_round(profile: Profile, cores: int) -> list[tuple[PlannedCell, bool]]:
     chosen: list[tuple[PlannedCell, bool]] = []
     for selection in profile.experiments:
+        if selection.min_cores > cores:
+            continue
         experiment = load_experiment(selection.name)
         cells = [cell for cell in expand(experiment, profile.seed) if matches(cell, selection.only)]
         if not cells:

@@ -37,6 +37,7 @@ class Selection(Authored):
     """One experiment in a profile, whole or a part of it."""
 
     name: str = Field(description="experiment name")
+    min_cores: int = Field(1, ge=1, description="left out on machines with fewer cores")
     only: dict[str, tuple[KnobValue, ...]] = Field(
         default_factory=dict, description="keep the cells whose knobs are among these values"
     )

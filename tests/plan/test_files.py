@@ -83,7 +83,7 @@ def test_quick_is_a_strict_subset_of_the_full_profile() -> None:
 
 def test_expected_times_fit_the_limits() -> None:
     assert plan(load_profile("cpu-quick")).expected_s <= 8 * 60
-    assert plan(load_profile("cpu")).expected_s <= 90 * 60
+    assert plan(load_profile("cpu"), cores=2).expected_s <= 90 * 60
 
 
 def test_rounds_and_shared_servers() -> None:
@@ -121,3 +121,10 @@ def test_every_profile_and_experiment_file_loads() -> None:
         assert isinstance(profile, Profile)
         for selection in profile.experiments:
             assert load_experiment(selection.name).title
+
+
+def test_three_replicas_are_planned_only_where_there_are_four_cores() -> None:
+    full = load_profile("cpu")
+    assert {c.cell.engine.replicas for c in plan(full, cores=2).cells} == {1, 2}
+    wide = [c for c in plan(full, cores=4).cells if c.cell.engine.replicas == 3]
+    assert {c.cell.experiment for c in wide} == {"routing_three"}
