@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ from pipeline.errors import DataError, LoadFailure
 from pipeline.lanes import cpu
 from pipeline.load.aiperf import LoadPlan, LoadResult
 from pipeline.paths import Workspace
-from pipeline.process import stop_leftovers
+from pipeline.process import free_ports, stop_leftovers
 from pipeline.run import run_plan
 from pipeline.schemas.observation import Observation
 from pipeline.store.journal import Journal
@@ -78,6 +79,20 @@ def test_an_engine_that_starts_at_the_second_try_loses_nothing(tmp_path: Path) -
     install("dies-at-start,ok")
     rows, _ = run(tmp_path, 2)
     assert [row.status for row in rows] == ["ok", "ok"]
+
+
+def test_a_port_taken_in_the_meantime_costs_a_second_start_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        first = [[taken.getsockname()[1]]]
+        monkeypatch.setattr(cpu, "free_ports", lambda count: first.pop() if first else free_ports(count))
+        rows, said = run(tmp_path, 1)
+    assert [row.status for row in rows] == ["ok"]
+    assert sum("starting 1 x vllm" in line for line in said) == 2
 
 
 def test_an_engine_killed_in_a_cell_costs_that_cell_only(tmp_path: Path) -> None:
