@@ -1,0 +1,1 @@
+"""Tests of the project around the pipeline: environments, command line, files."""
