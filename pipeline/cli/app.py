@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
 
-from pydantic import Field, ValidationError, create_model
+from pydantic import Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     CliApp,
     CliSubCommand,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    get_subcommand,
 )
 
 from pipeline import __version__
+from pipeline.cli.build import BuildCommand
+from pipeline.cli.check import CheckCommand
+from pipeline.cli.doctor import DoctorCommand
+from pipeline.cli.env import EnvCommand
+from pipeline.cli.preview import PreviewCommand
+from pipeline.cli.query import QueryCommand
+from pipeline.cli.run import RunCommand
+from pipeline.cli.runs import RunsCommand
 from pipeline.errors import InputError, WeighbridgeError
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 
 
-class CommandLine(BaseSettings):
+class Weighbridge(BaseSettings):
     """Measure LLM serving on this machine, and build the knowledge base from the measurements."""
 
     model_config = SettingsConfigDict(
@@ -38,7 +45,15 @@ class CommandLine(BaseSettings):
         extra="forbid",
     )
 
-    version: bool = Field(False, description="print the version and exit")
+    version: bool = Field(default=False, description="print the version and exit")
+    run: CliSubCommand[RunCommand]
+    build: CliSubCommand[BuildCommand]
+    check: CliSubCommand[CheckCommand]
+    preview: CliSubCommand[PreviewCommand]
+    query: CliSubCommand[QueryCommand]
+    runs: CliSubCommand[RunsCommand]
+    env: CliSubCommand[EnvCommand]
+    doctor: CliSubCommand[DoctorCommand]
 
     @classmethod
     def settings_customise_sources(cls, *_: object, **__: object) -> tuple[PydanticBaseSettingsSource, ...]:
@@ -49,33 +64,10 @@ class CommandLine(BaseSettings):
         """Run the command that was named; without one, print help."""
         if self.version:
             print(f"weighbridge {__version__}")
-        elif all(getattr(self, name, None) is None for name in COMMANDS):
+        elif get_subcommand(self, is_required=False) is None:
             CliApp.print_help(type(self))
         else:
             CliApp.run_subcommand(self)
-
-
-COMMANDS = {
-    "run": "RunCommand",
-    "build": "BuildCommand",
-    "check": "CheckCommand",
-    "preview": "PreviewCommand",
-    "query": "QueryCommand",
-    "runs": "RunsCommand",
-    "env": "EnvCommand",
-    "doctor": "DoctorCommand",
-}
-
-
-def _commands() -> type[CommandLine]:
-    fields: dict[str, Any] = {}
-    for module, name in COMMANDS.items():
-        try:
-            command = getattr(importlib.import_module(f"pipeline.cli.{module}"), name)
-        except ImportError:
-            continue
-        fields[module] = (CliSubCommand[command], ...)  # type: ignore[misc,valid-type]
-    return create_model("Weighbridge", __base__=CommandLine, __doc__=CommandLine.__doc__ or "", **fields)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         when the reader of the output has gone.
     """
     try:
-        CliApp.run(_commands(), cli_args=None if arguments is None else list(arguments))
+        CliApp.run(Weighbridge, cli_args=None if arguments is None else list(arguments))
         sys.stdout.flush()
     except WeighbridgeError as error:
         return _fail(error)
