@@ -20,9 +20,8 @@ def platform_can(wanted: str | Spec) -> str | None:
         InputError: there is no environment of that name.
     """
     wanted = spec(wanted) if isinstance(wanted, str) else wanted
-    return (
-        _system_reason(wanted) or _python_reason(wanted) or _libc_reason(wanted) or _processor_reason(wanted)
-    )
+    checks = (_system_reason, _python_reason, _libc_reason, _processor_reason, _compiler_reason)
+    return next((reason for check in checks if (reason := check(wanted))), None)
 
 
 def _system_reason(wanted: Spec) -> str | None:
