@@ -1,0 +1,27 @@
+// Filters of the claim ledger. Without this script all claims are listed and the filters stay hidden.
+"use strict";
+(() => {
+  const form = document.querySelector(".wb-filters");
+  if (!form) return;
+  const claims = [...document.querySelectorAll(".wb-claim")];
+  const count = form.querySelector(".wb-count");
+
+  function fits(claim, wanted) {
+    return wanted.every(([name, value]) => {
+      const known = claim.dataset[name];
+      return !value || (name === "lane" ? known.split(" ").includes(value) : known === value);
+    });
+  }
+
+  function apply() {
+    const wanted = [...new FormData(form)];
+    for (const claim of claims) claim.hidden = !fits(claim, wanted);
+    const left = claims.filter((claim) => !claim.hidden).length;
+    count.textContent = `${left} of ${claims.length} claims`;
+  }
+
+  form.hidden = false;
+  form.addEventListener("input", apply);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  apply();
+})();

@@ -1,0 +1,1 @@
+"""From facts, charts and verdicts asked for by name to HTML; no numbers of its own."""

@@ -1,0 +1,1 @@
+"""Charts: rows become points, points a Vega-Lite specification, and that a picture that needs no script."""

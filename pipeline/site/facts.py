@@ -1,0 +1,219 @@
+"""Facts: a query's rows become one value with interval, count and provenance."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pandas as pd
+
+from pipeline.schemas.manifest import Manifest
+from pipeline.schemas.question import FactSpec, Style
+from pipeline.schemas.words import MEASURED_LANES, Lane
+from pipeline.site.numbers import interval, written
+from pipeline.site.words import NO_VALUE, TOOL_LABELS
+
+Rows = Callable[[str], pd.DataFrame]
+"""Runs a query over the views and gives its rows."""
+
+_QUOTED = re.compile(r"('(?:[^']|'')*')")
+_VIEWS = re.compile(r"\b(?:latest_)?(observations|routing)\b", re.IGNORECASE)
+
+
+class QueryShape(ValueError):
+    """A query that runs but does not give what a fact or chart needs."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """Median over repeats; smallest and largest; None where nothing was measured."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+    @property
+    def span(self) -> tuple[float, float, float] | None:
+        """Smallest, median, largest; None where nothing was measured."""
+        if self.value is None or self.low is None or self.high is None:
+            return None
+        return self.low, self.value, self.high
+
+    def text(self, style: Style, unit: str, absent: str = NO_VALUE) -> str:
+        """The value as a reader sees it; `absent` where it was looked for and is not there."""
+        return absent if self.value is None and self.n else written(self.value, style, unit)
+
+    def interval(self, style: Style, unit: str) -> str:
+        """Smallest to largest."""
+        return interval(self.low, self.high, style, unit)
+
+
+MISSING = Value(None, None, None, 0)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number of a page with all a reader may ask about it.
+
+    Args:
+        name: name on its page.
+        spec: what the page says about it.
+        value: from the promoted run.
+        run: the run that gave it, None where nothing did.
+        local: the same query over this machine's newest run, None where there is none.
+    """
+
+    name: str
+    spec: FactSpec
+    value: Value
+    run: Manifest | None
+    local: Value | None
+
+    @property
+    def text(self) -> str:
+        """Value with unit."""
+        return self.value.text(self.spec.format, self.spec.unit, self.spec.absent)
+
+    @property
+    def interval(self) -> str:
+        """Smallest to largest of the repeats."""
+        return self.value.interval(self.spec.format, self.spec.unit)
+
+    @property
+    def local_text(self) -> str | None:
+        """Value of this machine, None without a local run."""
+        return (
+            None
+            if self.local is None
+            else self.local.text(self.spec.format, self.spec.unit, self.spec.absent)
+        )
+
+    @property
+    def measured_on(self) -> date | None:
+        """Day of the run."""
+        return self.run.started_at.date() if self.run else None
+
+    @property
+    def versions(self) -> str:
+        """Engine and router with versions, `not recorded` where unknown."""
+        return versions_text(self.run)
+
+    @property
+    def command(self) -> str:
+        """The command that gives the rows behind the value."""
+        return reproduce(self.spec.sql, self.run)
+
+
+def measure(
+    name: str, spec: FactSpec, rows: Rows, runs: Mapping[str, Manifest], local: Manifest | None
+) -> Fact:
+    """Ask the views for one fact.
+
+    Raises:
+        QueryShape: the query lacks a column, or gives two rows for one repeat.
+    """
+    frame = rows(spec.sql)
+    if "run_id" not in frame.columns:
+        newest = max(
+            (r for r in runs.values() if r.lane == spec.lane), key=lambda r: r.finished_at, default=None
+        )
+        return Fact(name, spec, _answered(frame), newest, None if local is None else MISSING)
+    run_id, frame = newest_run(frame, spec.lane)
+    run = runs.get(run_id) if run_id else None
+    value = _value(frame)
+    refuse_twins(frame, run)
+    return Fact(name, spec, value, run, None if local is None else local_value(spec, rows, local))
+
+
+def local_value(spec: FactSpec, rows: Rows, local: Manifest) -> Value:
+    """The same query over local runs, narrowed to the newest of them."""
+    frame = rows(local_sql(spec.sql)) if spec.lane in MEASURED_LANES else pd.DataFrame()
+    return MISSING if frame.empty else _value(frame[frame["run_id"] == local.run_id])
+
+
+def local_sql(sql: str) -> str:
+    """The query with every promoted view replaced by its local twin; words in quotes stay."""
+    parts = _QUOTED.split(sql)
+    return "".join(part if part.startswith("'") else _VIEWS.sub(r"local_\1", part) for part in parts)
+
+
+def newest_run(frame: pd.DataFrame, lane: Lane) -> tuple[str | None, pd.DataFrame]:
+    """Only one run speaks: the newest that the query returns. Run ids end with their start time."""
+    if lane not in MEASURED_LANES:
+        return None, frame
+    if "run_id" not in frame.columns:
+        raise QueryShape("the query of a measured lane needs the column run_id")
+    ids = sorted(frame["run_id"].dropna().unique(), key=_started)
+    return (ids[-1], frame[frame["run_id"] == ids[-1]]) if ids else (None, frame)
+
+
+def refuse_twins(frame: pd.DataFrame, run: Manifest | None) -> None:
+    """A/A twins give the noise band and are no repeats: counting them would raise n."""
+    if run is not None and "repeat" in frame.columns and (frame["repeat"] > run.repeats).any():
+        raise QueryShape("the query counts A/A twins as repeats: add twin_of_repeat IS NULL")
+
+
+def _started(run_id: str) -> str:
+    return run_id.rsplit("-", 1)[-1]
+
+
+def _answered(frame: pd.DataFrame) -> Value:
+    """One row that is already an answer, with interval and count where the view knows them."""
+    if "value" not in frame.columns or len(frame) > 1:
+        raise QueryShape("a query without run_id gives one row with the column value")
+    if frame.empty:
+        return MISSING
+    row = {
+        name: _number(frame[name].iloc[0]) for name in ("value", "low", "high", "n") if name in frame.columns
+    }
+    return Value(row["value"], row.get("low"), row.get("high"), int(row.get("n") or 1))
+
+
+def _number(cell: Any) -> float | None:
+    return None if pd.isna(cell) else float(cell)
+
+
+def _value(frame: pd.DataFrame) -> Value:
+    if "value" not in frame.columns:
+        raise QueryShape("the query of a fact needs a column named value")
+    _refuse_mixed(frame)
+    found = summary([float(each) for each in frame["value"].dropna()])
+    return found if found.n else Value(None, None, None, len(frame))
+
+
+def summary(values: list[float]) -> Value:
+    """Median, smallest, largest and count of the repeats."""
+    if not values:
+        return MISSING
+    return Value(statistics.median(values), min(values), max(values), len(values))
+
+
+def _refuse_mixed(frame: pd.DataFrame) -> None:
+    if "repeat" not in frame.columns:
+        raise QueryShape("the query of a measured lane needs the column repeat")
+    doubled = frame["repeat"].duplicated()
+    if doubled.any():
+        raise QueryShape(f"the query mixes cells: repeat {frame['repeat'][doubled].iloc[0]} has several rows")
+
+
+def versions_text(run: Manifest | None) -> str:
+    """`vLLM 0.32.0, vllm-router 0.1.17`; the load generator last."""
+    if run is None or not run.versions:
+        return "not recorded"
+    names = sorted(
+        run.versions, key=lambda name: list(TOOL_LABELS).index(name) if name in TOOL_LABELS else 99
+    )
+    return ", ".join(f"{TOOL_LABELS.get(name, name)} {run.versions[name]}" for name in names)
+
+
+def reproduce(sql: str, run: Manifest | None) -> str:
+    """A command line that prints the rows behind a number."""
+    flat = " ".join(sql.split())
+    # A line to be copied and run by the reader, who may ask the views anything.
+    narrowed = f"SELECT * FROM ({flat}) WHERE run_id = '{run.run_id}'" if run else flat  # noqa: S608
+    return f'weighbridge query "{narrowed}"'

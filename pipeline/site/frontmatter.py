@@ -1,0 +1,149 @@
+"""Reading a question page: strict front matter, with file and line of every mistake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from pipeline.schemas.question import Question
+from pipeline.site.problems import Problem, shown
+
+FENCE = "---"
+
+
+@dataclass(frozen=True)
+class PageSource:
+    """A question page as written.
+
+    Args:
+        path: the Markdown file.
+        name: path as shown in messages.
+        question: its front matter.
+        body: Markdown after the front matter.
+        body_line: line of the file on which the body starts, from 1.
+        text: the whole file.
+    """
+
+    path: Path
+    name: str
+    question: Question
+    body: str
+    body_line: int
+    text: str
+
+    @property
+    def slug(self) -> str:
+        """Last part of the page's address."""
+        return self.path.stem
+
+    def line_of(self, *keys: str) -> int:
+        """Line of a front matter entry, from 1."""
+        return _line(yaml.compose(_split(self.text)[0]), keys)
+
+
+class Unreadable(Exception):
+    """A page whose front matter cannot be used.
+
+    Args:
+        problems: what is wrong, each with file and line.
+    """
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(map(str, problems)))
+
+
+def read_page(path: Path, root: Path) -> PageSource:
+    """Read and check one question page.
+
+    Raises:
+        Unreadable: the front matter is missing, not YAML, or does not fit the schema.
+    """
+    text, name = path.read_text(encoding="utf-8"), shown(path, root)
+    front, body, body_line = _split_or_raise(text, name)
+    tree = _compose(front, name)
+    _refuse_duplicates(tree, name)
+    return PageSource(path, name, _validate(front, tree, name), body, body_line, text)
+
+
+def question_files(docs: Path) -> list[Path]:
+    """Question pages of a docs folder, the index left out, in order of name."""
+    return sorted(path for path in (docs / "questions").glob("*.md") if path.stem != "index")
+
+
+def body_of(text: str) -> tuple[str, int]:
+    """Any page's Markdown without front matter, and the line on which it starts."""
+    return (text, 1) if not text.startswith(FENCE) else _split(text)[1:]
+
+
+def _split(text: str) -> tuple[str, str, int]:
+    lines = text.splitlines(keepends=True)
+    end = next(i for i, line in enumerate(lines[1:], 1) if line.strip() == FENCE)
+    return "".join(lines[1:end]), "".join(lines[end + 1 :]), end + 2
+
+
+def _split_or_raise(text: str, name: str) -> tuple[str, str, int]:
+    fences = [line.strip() == FENCE for line in text.splitlines()]
+    if not fences or not fences[0] or not any(fences[1:]):
+        raise Unreadable(
+            [Problem(name, 1, "a question page starts with front matter between two lines of ---")]
+        )
+    return _split(text)
+
+
+def _compose(front: str, name: str) -> yaml.Node | None:
+    try:
+        return yaml.compose(front)
+    except yaml.MarkedYAMLError as error:
+        line = (error.problem_mark.line if error.problem_mark else 0) + 2
+        raise Unreadable([Problem(name, line, f"front matter is not YAML: {error.problem}")]) from None
+
+
+def _refuse_duplicates(node: yaml.Node | None, name: str) -> None:
+    """YAML keeps the last of two equal keys in silence; a page with two facts of one name is a mistake."""
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            if key.value in seen:
+                raise Unreadable([Problem(name, key.start_mark.line + 2, f"{key.value!r} is written twice")])
+            seen.add(key.value)
+            _refuse_duplicates(value, name)
+
+
+def _validate(front: str, tree: yaml.Node | None, name: str) -> Question:
+    content: Any = yaml.safe_load(front)
+    try:
+        return Question.model_validate(content)
+    except ValidationError as error:
+        raise Unreadable([_problem(item, tree, name) for item in error.errors()]) from None
+
+
+def _problem(item: Any, tree: yaml.Node | None, name: str) -> Problem:
+    keys = tuple(str(part) for part in item["loc"])
+    return Problem(name, _line(tree, keys), f"field {'.'.join(keys) or '(all)'}: {item['msg']}")
+
+
+def _line(node: yaml.Node | None, keys: tuple[str, ...]) -> int:
+    """Line of the deepest entry on the way to `keys`; the first line of front matter is line 2."""
+    line = 2
+    for key in keys:
+        found = _child(node, key)
+        if found is None:
+            break
+        line, node = found
+    return line
+
+
+def _child(node: yaml.Node | None, key: str) -> tuple[int, yaml.Node] | None:
+    if isinstance(node, yaml.MappingNode):
+        for name, value in node.value:
+            if name.value == key:
+                return name.start_mark.line + 2, value
+    if isinstance(node, yaml.SequenceNode) and key.isdigit() and int(key) < len(node.value):
+        child = node.value[int(key)]
+        return child.start_mark.line + 2, child
+    return None

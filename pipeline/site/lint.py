@@ -1,0 +1,217 @@
+"""Checks of pages before anything is built: everything wrong is listed at once, with file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from jinja2 import TemplateSyntaxError
+
+from pipeline.errors import InputError
+from pipeline.paths import Workspace
+from pipeline.site.data import SiteData
+from pipeline.site.frontmatter import PageSource, Unreadable, body_of, question_files, read_page
+from pipeline.site.lengths import check_lengths
+from pipeline.site.loading import load
+from pipeline.site.page import PLACEHOLDER, QuestionPage
+from pipeline.site.problems import Problem, shown, unknown
+from pipeline.site.prose import typed_numbers
+from pipeline.site.template import MacroCall, calls, syntax_problem
+from pipeline.site.verdicthtml import left_verdict
+from pipeline.site.vocabulary import MACROS
+
+REQUIRED = ("verdict", "evidence")
+
+
+def check_docs(ws: Workspace, docs: Path, only: Path | None = None) -> list[Problem]:
+    """Everything that is wrong with the pages, or with one of them.
+
+    Args:
+        ws: whose data the pages speak from.
+        docs: folder of the pages.
+        only: the one page to check; all if None.
+
+    Raises:
+        InputError: the page does not exist.
+        DataError, CheckFailed: stored data or claim files are wrong.
+    """
+    data = load(ws)
+    paths = _chosen(docs, only)
+    questions = set(question_files(docs))
+    found: list[Problem] = []
+    for path in paths:
+        check = (
+            check_question(path, docs.parent, data) if path in questions else check_plain(path, docs.parent)
+        )
+        found.extend(check)
+    return found if only else found + list(_doubled(docs))
+
+
+def check_plain(path: Path, root: Path) -> Iterator[Problem]:
+    """A page that asks no question of its own: macros it calls, and numbers typed by hand."""
+    text = path.read_text(encoding="utf-8")
+    body, first = body_of(text)
+    name = shown(path, root)
+    try:
+        yield from _unknown_macros(name, calls(body, first))
+    except TemplateSyntaxError as error:
+        yield syntax_problem(name, error, first)
+    yield from _typed(name, body, first)
+
+
+def check_question(path: Path, root: Path, data: SiteData) -> Iterator[Problem]:
+    """A question page: front matter, names, queries, numbers typed by hand, lengths."""
+    try:
+        source = read_page(path, root)
+    except Unreadable as unreadable:
+        yield from unreadable.problems
+        return
+    yield from _claims(source, data)
+    yield from _numbers(QuestionPage(source, data))
+    yield from _placeholders(source)
+    yield from _typed(source.name, source.body, source.body_line)
+    yield from _typed_in_front(source)
+    try:
+        found = calls(source.body, source.body_line)
+    except TemplateSyntaxError as error:
+        yield syntax_problem(source.name, error, source.body_line)
+        return
+    yield from _unknown_macros(source.name, found)
+    yield from _names(source, found)
+    yield from _required(source, found)
+    yield from check_lengths(source, found)
+
+
+def _chosen(docs: Path, only: Path | None) -> Sequence[Path]:
+    if only is None:
+        return sorted(docs.rglob("*.md"))
+    if not only.is_file():
+        raise InputError(
+            "there is no such page", where=str(only), next_step=f"pages are Markdown files below {docs}"
+        )
+    return [only.resolve()]
+
+
+def _claims(source: PageSource, data: SiteData) -> Iterator[Problem]:
+    for claim in source.question.written_for:
+        if claim not in data.claims:
+            yield Problem(
+                source.name, source.line_of("written_for", claim), unknown("claim", claim, data.claims)
+            )
+
+
+def _numbers(page: QuestionPage) -> Iterator[Problem]:
+    """Ask for every fact, chart and line once; a query that fails is a problem of the page."""
+    asked: list[tuple[Callable[[str], object], Iterable[str]]] = [
+        (page.fact, page.question.facts),
+        (page.points, page.question.charts),
+        (page.line, page.question.calcs),
+    ]
+    for ask, name in ((ask, name) for ask, names in asked for name in names):
+        try:
+            ask(name)
+        except InputError as error:
+            file, _, line = (error.where or page.source.name).rpartition(":")
+            yield Problem(file or page.source.name, int(line) if line.isdigit() else 1, error.what)
+
+
+def _placeholders(source: PageSource) -> Iterator[Problem]:
+    known = [*source.question.facts, *source.question.calcs]
+    for keys, text in texts_of(source):
+        for match in PLACEHOLDER.finditer(text):
+            if match[1] not in known:
+                yield Problem(source.name, source.line_of(*keys), unknown("fact", match[1], known))
+
+
+def texts_of(source: PageSource) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Texts of the front matter that readers see and that may use {name}, with their place.
+
+    What people say wrongly (`says`) and how to answer them (`polite`) are speech: no number in them is ours.
+    """
+    question = source.question
+    yield ("answer",), question.answer
+    if question.headline:
+        yield ("headline",), question.headline
+    for name, chart in question.charts.items():
+        yield ("charts", name, "title"), chart.title
+        yield ("charts", name, "caption"), chart.caption
+    for name, calc in question.calcs.items():
+        yield ("calcs", name, "note"), calc.note
+    for name, contrast in question.contrasts.items():
+        for field in ("refuted", "right_when", "good", "good_because"):
+            yield ("contrasts", name, field), getattr(contrast, field)
+
+
+def _typed(name: str, text: str, first: int) -> Iterator[Problem]:
+    for line, number in typed_numbers(text):
+        yield Problem(name, line + first - 1, _by_hand(number))
+
+
+def _typed_in_front(source: PageSource) -> Iterator[Problem]:
+    for keys, text in texts_of(source):
+        for _, number in typed_numbers(text):
+            yield Problem(source.name, source.line_of(*keys), _by_hand(number))
+
+
+def _by_hand(number: str) -> str:
+    return f"{number!r} is typed by hand: use a fact, a calc, given or quoted"
+
+
+def _unknown_macros(name: str, found: Sequence[MacroCall]) -> Iterator[Problem]:
+    for call in found:
+        if call.name not in MACROS and call.name != "caller":
+            yield Problem(name, call.line, unknown("macro", call.name, MACROS))
+
+
+def _names(source: PageSource, found: Sequence[MacroCall]) -> Iterator[Problem]:
+    question = source.question
+    known: dict[str, Iterable[str]] = {
+        "fact": question.facts,
+        "chart": question.charts,
+        "calc": question.calcs,
+        "worked": question.calcs,
+        "contrast": question.contrasts,
+    }
+    for call in found:
+        for argument in call.arguments if call.name in known else ():
+            if argument not in [*known[call.name]] and "." not in argument:
+                yield Problem(source.name, call.line, unknown(call.name, argument, known[call.name]))
+
+
+def _required(source: PageSource, found: Sequence[MacroCall]) -> Iterator[Problem]:
+    called = {call.name for call in found}
+    for name in REQUIRED:
+        if name not in called:
+            yield Problem(source.name, source.body_line, f"the page does not call {{{{ {name}() }}}}")
+    if "contrast" not in called:
+        yield Problem(source.name, source.body_line, "the page shows no contrast: {{ contrast() }} shows all")
+    if "chart" not in called and "\n|" not in source.body:
+        yield Problem(source.name, source.body_line, "the page has neither a chart nor a table")
+
+
+def moved_pages(ws: Workspace, docs: Path, only: Path | None = None) -> list[str]:
+    """Pages that wait for their author, because the data left the verdict they were written for."""
+    data = load(ws)
+    chosen = set(_chosen(docs, only)) & set(question_files(docs))
+    pages = [QuestionPage(read_page(path, docs.parent), data) for path in sorted(chosen)]
+    return [
+        f"{page.source.name}: {standing.id} was written for {was}, the data say {standing.verdict}"
+        for page in pages
+        for standing, was in left_verdict(page)
+    ]
+
+
+def _doubled(docs: Path) -> Iterator[Problem]:
+    """Two pages with one number."""
+    first: dict[int, str] = {}
+    for path in question_files(docs):
+        try:
+            source = read_page(path, docs.parent)
+        except Unreadable:
+            continue
+        number = source.question.number
+        if number in first:
+            yield Problem(
+                source.name, source.line_of("number"), f"{first[number]} has number {number} as well"
+            )
+        first.setdefault(number, source.name)

@@ -1,0 +1,32 @@
+"""Files written at build time: chart specifications, the Vega bundle, the colours it must replace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from pipeline.site.charts.kept import kept_bundle
+from pipeline.site.charts.palette import variables
+
+BUNDLE = "assets/vega/vega.js"
+
+
+def write_assets(site: Path, specifications: Mapping[str, str], cache: Path) -> None:
+    """Write everything that pages point to but no Markdown file holds.
+
+    Args:
+        site: the folder being built.
+        specifications: address below the site to Vega-Lite document.
+        cache: folder that the Vega bundle is kept in.
+    """
+    for address, text in specifications.items():
+        _write(site / address, text)
+    if specifications:
+        # The colours follow the bundle, so that the live picture has the page's theme as well.
+        _write(site / BUNDLE, f"{kept_bundle(cache)}\nwindow.wbColours={json.dumps(variables())};\n")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,115 @@
+"""Runs, freshness of lanes and corrections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from html import escape
+
+from pipeline.schemas.correction import Correction
+from pipeline.schemas.manifest import Manifest
+from pipeline.schemas.words import Lane
+from pipeline.site.data import Kept, SiteData
+from pipeline.site.facts import versions_text
+from pipeline.site.html import day, one_block, table
+from pipeline.site.words import LANE_BADGES
+
+LANES: tuple[Lane, ...] = tuple(lane for lane in LANE_BADGES if lane != "reported")
+"""Lanes that can have runs."""
+
+
+def runs_table(kept: Sequence[Kept], places: Sequence[str]) -> str:
+    """Finished runs at these places, newest first, each with all that its manifest tells."""
+    shown = [each for each in reversed(kept) if each.place in places]
+    if not shown:
+        return one_block('<p class="wb-note">None yet.</p>')
+    return one_block("".join(_run(each) for each in shown))
+
+
+def _run(kept: Kept) -> str:
+    run = kept.manifest
+    failed = f", {run.cells_failed} failed" if run.cells_failed else ""
+    counted = f"{run.cells_ok} measurements ok{failed} · {run.repeats} repeats"
+    line = f"{day(run.started_at.date())} · {LANE_BADGES[run.lane]} · {counted}"
+    reason = f'<p class="wb-note">Quarantined: {escape(kept.reason)}</p>' if kept.reason else ""
+    return (
+        f'<details class="wb-run" id="{run.run_id}">'
+        f"<summary><b>{run.run_id}</b> <span>{line}</span></summary>{reason}"
+        f"{table(['Field', 'Value'], _fields(run))}</details>"
+    )
+
+
+def _fields(run: Manifest) -> list[list[str]]:
+    host = run.host
+    commit = (
+        f"{run.git_commit[:12]}{' (with changes)' if run.git_dirty else ''}"
+        if run.git_commit
+        else "not recorded"
+    )
+    fields = {
+        "Profile": run.profile,
+        "Started": f"{run.started_at:%Y-%m-%d %H:%M} UTC",
+        "Took": f"{run.duration_s / 60:.0f} min",
+        "Versions": versions_text(run),
+        "Machine": f"{host.cpu_model}, {host.cores} cores, {host.memory_gib:.0f} GiB, {host.system}",
+        "GPU": host.gpu_name or "none",
+        "Command": f"<code>{escape(run.command)}</code>",
+        "Commit": commit,
+        "Seed": str(run.seed),
+        "Cells planned": f"{run.cells_planned}",
+        "Environments": "<br>".join(
+            f"{name} <code>{sha[:12]}</code>" for name, sha in run.requirements_sha256.items()
+        ),
+    }
+    return [[name, value] for name, value in fields.items()]
+
+
+def freshness_row(data: SiteData) -> str:
+    """One line: how old the newest data of each lane are, and which lanes have none."""
+    measured = [_fresh(lane, run, data) for lane in LANES if (run := data.newest(lane))]
+    waiting = [lane for lane in LANES if data.newest(lane) is None]
+    rest = f"<span>○ {', '.join(waiting)}: nothing measured yet</span>" if waiting else ""
+    return "".join(measured) + rest
+
+
+def _fresh(lane: Lane, run: Manifest, data: SiteData) -> str:
+    age, limit = (data.today - run.started_at.date()).days, data.limits.get(lane)
+    stale = limit is not None and age > limit
+    sign = '<i class="wb-stale" aria-hidden="true">◐</i>' if stale else '<i aria-hidden="true">●</i>'
+    return f"<span>{sign} {lane}: {_age(age)}{' (stale)' if stale else ''}</span>"
+
+
+def _age(days: int) -> str:
+    return "today" if days <= 0 else "1 day old" if days == 1 else f"{days} days old"
+
+
+def freshness_table(data: SiteData) -> str:
+    """Each lane with its newest run, its age and its limit."""
+    rows = [_freshness(lane, data) for lane in LANES]
+    return one_block(table(["Lane", "Newest run", "Date", "Age", "Limit"], rows))
+
+
+def _freshness(lane: Lane, data: SiteData) -> list[str]:
+    run, limit = data.newest(lane), data.limits.get(lane)
+    allowed = f"{limit} days" if limit else "while its inputs stand"
+    if run is None:
+        return [lane, "none", "n/a", "n/a", allowed]
+    when: date = run.started_at.date()
+    return [
+        lane,
+        f'<a href="#{run.run_id}">{run.run_id}</a>',
+        day(when),
+        _age((data.today - when).days),
+        allowed,
+    ]
+
+
+def corrections_table(corrections: Sequence[Correction]) -> str:
+    """Promoted runs that were taken away, each with its reason."""
+    if not corrections:
+        return one_block('<p class="wb-note">No promoted run has been removed.</p>')
+    rows = [
+        [c.run_id, c.lane, day(c.started_at.date()), day(c.removed_at.date()), escape(c.reason)]
+        for c in reversed(corrections)
+    ]
+    return one_block(table(["Run", "Lane", "Measured", "Removed", "Why"], rows))
