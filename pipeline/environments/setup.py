@@ -17,7 +17,7 @@ from pipeline.environments.lock import alone
 from pipeline.environments.machine import platform_can, require_room
 from pipeline.errors import EnvironmentMissing
 
-WITHOUT = "make preview shows the site from committed data; that needs no engine"
+WITHOUT = "without engines, make preview shows the site from committed data"
 
 
 class Progress:
@@ -115,7 +115,7 @@ def _explain(wanted: Spec, failure: pip.PipFailed) -> EnvironmentMissing:
     return EnvironmentMissing(
         f"{wanted.name} could not be installed: {reason}. Its last lines:\n{failure.tail}",
         where=str(folder(wanted)),
-        next_step=f"the same command again once that is mended: it resumes; {WITHOUT}",
+        next_step=f"once that is mended the same command resumes; {WITHOUT}",
     )
 
 
