@@ -89,7 +89,10 @@ def _lanes() -> Iterator[tuple[str, str]]:
 
 def cpu_lane_reasons() -> list[str]:
     """What keeps the cpu lane from running here; empty when nothing does."""
-    reasons = [reason for name in CATALOGUE if (reason := platform_can(name) or _absent(name))]
+    reasons = [reason for name in CATALOGUE if (reason := platform_can(name))]
+    absent = [name for name in CATALOGUE if not platform_can(name) and not _is_set_up(name)]
+    if absent:
+        reasons.append(f"not set up: {', '.join(absent)} (weighbridge env setup)")
     total_gib, cores = psutil.virtual_memory().total / 2**30, psutil.cpu_count() or 1
     if total_gib < MEMORY_GIB:
         reasons.append(f"it needs {MEMORY_GIB:g} GiB of memory, this machine has {total_gib:.1f}")
@@ -98,9 +101,9 @@ def cpu_lane_reasons() -> list[str]:
     return reasons
 
 
-def _absent(name: str) -> str | None:
+def _is_set_up(name: str) -> bool:
     try:
         environment(name)
     except EnvironmentMissing:
-        return f"{name} is not set up (weighbridge env setup)"
-    return None
+        return False
+    return True
