@@ -21,7 +21,14 @@ Rows = Callable[[str], pd.DataFrame]
 """Runs a query over the views and gives its rows."""
 
 _QUOTED = re.compile(r"('(?:[^']|'')*')")
-_VIEWS = re.compile(r"\b(?:latest_)?(observations|routing)\b", re.IGNORECASE)
+_LOCAL = {
+    "latest_repeats": "(SELECT * FROM local_observations WHERE status = 'ok' AND twin_of_repeat IS NULL)",
+    "latest_observations": "local_observations",
+    "observations": "local_observations",
+    "routing": "local_routing",
+}
+"""Promoted view to what holds the same of this machine's runs."""
+_VIEWS = re.compile(rf"\b({'|'.join(_LOCAL)})\b", re.IGNORECASE)
 
 
 class QueryShape(ValueError):
@@ -119,9 +126,8 @@ def measure(
     """
     frame = rows(spec.sql)
     if "run_id" not in frame.columns:
-        newest = max(
-            (r for r in runs.values() if r.lane == spec.lane), key=lambda r: r.finished_at, default=None
-        )
+        mine = [run for run in runs.values() if run.lane == spec.lane]
+        newest = max(mine, key=lambda run: _started(run.run_id), default=None)
         return Fact(name, spec, _answered(frame), newest, None if local is None else MISSING)
     run_id, frame = newest_run(frame, spec.lane)
     run = runs.get(run_id) if run_id else None
@@ -139,7 +145,10 @@ def local_value(spec: FactSpec, rows: Rows, local: Manifest) -> Value:
 def local_sql(sql: str) -> str:
     """The query with every promoted view replaced by its local twin; words in quotes stay."""
     parts = _QUOTED.split(sql)
-    return "".join(part if part.startswith("'") else _VIEWS.sub(r"local_\1", part) for part in parts)
+    return "".join(
+        part if part.startswith("'") else _VIEWS.sub(lambda view: _LOCAL[view[1].lower()], part)
+        for part in parts
+    )
 
 
 def newest_run(frame: pd.DataFrame, lane: Lane) -> tuple[str | None, pd.DataFrame]:

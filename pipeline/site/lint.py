@@ -44,7 +44,7 @@ def check_docs(ws: Workspace, docs: Path, only: Path | None = None) -> list[Prob
             check_question(path, docs.parent, data) if path in questions else check_plain(path, docs.parent)
         )
         found.extend(check)
-    return found if only else found + list(_doubled(docs))
+    return sorted(found if only else [*found, *_doubled(docs)])
 
 
 def check_plain(path: Path, root: Path) -> Iterator[Problem]:

@@ -13,8 +13,8 @@ UNITS = (
     "|[KMGT]i?B(?:/s)?|B/s|[kM]?W|W|USD|req"
 )
 _NUMBER = r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?"
-_MEASURED = re.compile(rf"{_NUMBER}[ \u00a0]?(?:{UNITS})(?![\w-])|{_NUMBER}(?<=\.\d)\d*(?![\w.-])")
-_DECIMAL = re.compile(r"(?<![\w.,-])\d[\d,]*\.\d+(?![\w.-])")
+_MEASURED = re.compile(rf"{_NUMBER}[ \u00a0]?(?:{UNITS})(?![\w-])")
+_DECIMAL = re.compile(r"(?<![\w.,-])\d[\d,]*\.\d+(?!\.?[\w-])")
 _TOOL = re.compile(r"(?:vLLM|vllm|router|AIPerf|TensorRT-LLM|CUDA|Python|mkdocs|Apache|version|release) $")
 _MASKS = (
     re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE),

@@ -47,10 +47,13 @@ TOOL_LABELS = {
 }
 
 
+_LABELS = POLICY_LABELS | TRAFFIC_LABELS | TOOL_LABELS
+
+
 def label(value: object) -> str:
     """A value of a grouping column as a reader sees it."""
     text = str(value)
-    return POLICY_LABELS.get(text) or TRAFFIC_LABELS.get(text) or text.replace("_", " ")
+    return _LABELS.get(text) or text.replace("_", " ")
 
 
 def css_word(value: str) -> str:

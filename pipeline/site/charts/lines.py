@@ -19,6 +19,10 @@ Layer = Any
 
 FEW = 2
 """Up to this many lines every point carries its value."""
+STEEP = 0.08
+"""Rise to a neighbour, as a share of the axis, from which a value leans away."""
+LOWEST = 0.08
+"""Share of the axis below which a value under a point would meet the axis."""
 AXIS_WIDTH = 46
 POINTS = "points"
 PADDING = {"left": 6, "top": 8, "bottom": 4, "right": 24}
@@ -128,12 +132,15 @@ def _dot(frame: Frame) -> Layer:
 
 
 def _values(frame: Frame) -> list[Layer]:
-    """Values at the points: above on the upper line, below on the lower one."""
+    """Values at the points: above on the upper line, below on the lower one, beside a steep line."""
     if len(frame.labels) > FEW:
         return []
-    upper = [row for row in frame.rows if _is_upper(row, frame.rows)]
-    lower = [row for row in frame.rows if not _is_upper(row, frame.rows)]
-    return [_value(frame, upper, above=True)] + ([_value(frame, lower, above=False)] if lower else [])
+    placed = [row | {"above": _is_upper(row, frame.rows)} for row in frame.rows]
+    placed = [row for row in placed if row["above"] or _edge(row, above=False) > LOWEST * frame.top]
+    groups: dict[tuple[bool, str], list[Record]] = {}
+    for row in placed:
+        groups.setdefault((row["above"], _side(row, frame)), []).append(row)
+    return [_value(frame, rows, above, side) for (above, side), rows in groups.items()]
 
 
 def _is_upper(row: Record, rows: list[Record]) -> bool:
@@ -141,9 +148,20 @@ def _is_upper(row: Record, rows: list[Record]) -> bool:
     return all((row["value"], -rows.index(row)) > (other["value"], -rows.index(other)) for other in others)
 
 
-def _value(frame: Frame, rows: list[Record], *, above: bool) -> Layer:
+def _side(row: Record, frame: Frame) -> str:
+    """Which way a value leans so that its own line does not run through it."""
+    line = [other for other in frame.rows if other["label"] == row["label"]]
+    at = [other["x"] for other in line].index(row["x"])
+    sign = 1 if row["above"] else -1
+    rise = [sign * (other["value"] - row["value"]) > STEEP * frame.top for other in line]
+    left, right = at > 0 and rise[at - 1], at + 1 < len(line) and rise[at + 1]
+    return "center" if left == right else "left" if left else "right"
+
+
+def _value(frame: Frame, rows: list[Record], above: bool, side: str) -> Layer:
     placed = [row | {"at": _edge(row, above=above)} for row in rows]
     offset: dict[str, Any] = {"dy": -9, "baseline": "bottom"} if above else {"dy": 9, "baseline": "top"}
+    offset |= {"align": side, "dx": {"left": 4, "right": -4, "center": 0}[side]}
     text = frame.layer(placed).mark_text(fontSize=frame.layout.size - 1, **offset)
     return text.encode(y=frame.y("at"), text="text:N", color=alt.Color("ink:N", scale=None))
 
