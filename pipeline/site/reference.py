@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 from pathlib import Path
 
+from pipeline.site.blocks import inline
 from pipeline.site.expression import names, shown
 from pipeline.site.formulas import FORMULAS, Formula
 from pipeline.site.html import one_block, table
 from pipeline.site.numbers import written
+
+PACKAGE = "pipeline"
 
 
 def formula_list() -> str:
@@ -62,31 +65,43 @@ def downloads(files: Sequence[tuple[str, int]], root: str) -> str:
     """
     if not files:
         return one_block('<p class="wb-note">No exports in this build.</p>')
-    rows = [
-        [f'<a href="{root}{path}" download>{path}</a>', written(size / 1024, "number", "KiB")]
-        for path, size in files
-    ]
+    rows = [[f'<a href="{root}{path}" download>{Path(path).name}</a>', _size(size)] for path, size in files]
     return one_block(table(["File", "Size"], rows, numeric=(1,)))
 
 
+def _size(size: int) -> str:
+    return written(size / 1024, "number", "KiB") if size >= 1024 else written(size, "integer", "B")
+
+
 def package_tree(package: Path) -> str:
-    """The package as a tree: every folder and module with the first line of its docstring."""
-    lines = [f"{package.name}/", *_tree(package, "  ")]
-    return f"\n\n```text\n{chr(10).join(lines)}\n```\n\n"
+    """The package as a tree: every room with its modules, each with the first line of its docstring."""
+    rooms = [path for path in sorted(package.iterdir()) if (path / "__init__.py").exists()]
+    inner = _modules(package) + "".join(_room(room) for room in rooms)
+    return one_block(
+        f"<details class='wb-room' open><summary><b>{package.name}/</b></summary>{inner}</details>"
+    )
 
 
-def _tree(folder: Path, indent: str) -> Iterator[str]:
-    entries = sorted(folder.iterdir(), key=lambda path: (path.is_file(), path.name))
-    for path in entries:
-        if path.is_dir() and (path / "__init__.py").exists():
-            yield _entry(f"{indent}{path.name}/", path / "__init__.py")
-            yield from _tree(path, indent + "  ")
-        elif path.suffix == ".py" and path.stem != "__init__":
-            yield _entry(f"{indent}{path.name}", path)
+def _room(folder: Path) -> str:
+    return (
+        f'<details class="wb-room"><summary><b>{folder.name}/</b> '
+        f"<span>{_words(folder / '__init__.py')}</span></summary>{_modules(folder)}</details>"
+    )
 
 
-def _entry(name: str, module: Path) -> str:
-    return f"{name:<26}  {_first_line(module)}".rstrip()
+def _modules(folder: Path) -> str:
+    """Modules of a folder, those of folders inside it with their path."""
+    inside = sorted(folder.glob("*.py") if folder.name == PACKAGE else folder.rglob("*.py"))
+    rows = [
+        [f"<code>{path.relative_to(folder)}</code>", _words(path)]
+        for path in inside
+        if path.name != "__init__.py"
+    ]
+    return table(["Module", "Job"], rows)
+
+
+def _words(path: Path) -> str:
+    return inline(escape(_first_line(path)))
 
 
 def _first_line(path: Path) -> str:
