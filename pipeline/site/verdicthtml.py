@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import date
 from html import escape
 
 from pipeline.schemas.manifest import Manifest
@@ -105,12 +104,6 @@ def _one_each(facts: Sequence[Fact]) -> list[Fact]:
 
 def _small(page: QuestionPage) -> str:
     run = newest_of(page.facts)
-    when: date | None = run.started_at.date() if run else None
-    minutes = reading_minutes(page.source.body)
-    parts = [
-        day(when) if run else "not measured yet",
-        versions_text(run),
-        f"{minutes} min",
-        page.question.level,
-    ]
+    basis = [day(run.started_at.date()), versions_text(run)] if run else ["not measured yet"]
+    parts = [*basis, f"{reading_minutes(page.source.body)} min", page.question.level]
     return f"<span>{' · '.join(parts)}</span>"
