@@ -76,11 +76,11 @@ def _row(fact: Fact, local_run: str | None) -> str:
 
 
 def _what(fact: Fact) -> str:
+    """Label, and date and versions that open to show the command."""
     when = day(fact.measured_on) if fact.run else "not measured"
     return (
         f'<span class="wb-label">{fact.spec.label}</span>'
-        f'<span class="wb-prov"><span class="wb-date">{when.replace(" ", NBSP)}</span> · '
-        f'<span class="wb-versions">{fact.versions}</span></span>'
-        f'<details class="wb-repeat"><summary>Reproduce</summary>'
+        f'<details class="wb-repeat"><summary><span class="wb-date">{when.replace(" ", NBSP)}</span> · '
+        f'<span class="wb-versions">{fact.versions}</span> · reproduce</summary>'
         f"<code>{attribute(fact.command)}</code></details>"
     )

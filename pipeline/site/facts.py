@@ -73,6 +73,7 @@ class Fact:
         value: from the promoted run.
         run: the run that gave it, None where nothing did.
         local: the same query over this machine's newest run, None where there is none.
+        command: the command line that gives the rows behind the value.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Fact:
     value: Value
     run: Manifest | None
     local: Value | None
+    command: str
 
     @property
     def text(self) -> str:
@@ -110,11 +112,6 @@ class Fact:
         """Engine and router with versions, `not recorded` where unknown."""
         return versions_text(self.run)
 
-    @property
-    def command(self) -> str:
-        """The command that gives the rows behind the value."""
-        return reproduce(self.spec.sql, self.run)
-
 
 def measure(
     name: str, spec: FactSpec, rows: Rows, runs: Mapping[str, Manifest], local: Manifest | None
@@ -128,12 +125,14 @@ def measure(
     if "run_id" not in frame.columns:
         mine = [run for run in runs.values() if run.lane == spec.lane]
         newest = max(mine, key=lambda run: _started(run.run_id), default=None)
-        return Fact(name, spec, _answered(frame), newest, None if local is None else MISSING)
+        beside = None if local is None else MISSING
+        return Fact(name, spec, _answered(frame), newest, beside, reproduce(spec.sql, None))
     run_id, frame = newest_run(frame, spec.lane)
     run = runs.get(run_id) if run_id else None
     value = _value(frame)
     refuse_twins(frame, run)
-    return Fact(name, spec, value, run, None if local is None else local_value(spec, rows, local))
+    beside = None if local is None else local_value(spec, rows, local)
+    return Fact(name, spec, value, run, beside, reproduce(spec.sql, run))
 
 
 def local_value(spec: FactSpec, rows: Rows, local: Manifest) -> Value:

@@ -45,6 +45,7 @@ def test_answer_of_one_row_brings_its_own_count() -> None:
     frame = pd.DataFrame({"value": [2.5], "n": [3]})
     fact = measure("x", spec(format="times"), lambda _: frame, RUNS, None)
     assert (fact.text, fact.value.n, fact.run) == ("2.50×", 3, RUNS[NEW])
+    assert fact.command == 'weighbridge query "SELECT 1 AS value"'
 
 
 @pytest.mark.parametrize(
