@@ -16,6 +16,10 @@ from pipeline.site.words import label
 D3_FORMATS: dict[Style, str] = {"integer": ",d", "number": ",.3~r", "percent": ".0%", "times": ",.3~r"}
 
 
+WHOLE = 0.6
+"""Shares above this are drawn against the whole."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """A drawing's size in pixels; text keeps its size, so a phone gets a drawing of its own."""
@@ -51,9 +55,9 @@ def records(spec: ChartSpec, points: Points) -> list[dict[str, Any]]:
 
 
 def top_of(rows: list[dict[str, Any]], spec: ChartSpec) -> float:
-    """Upper end of a measured axis that starts at zero; a share ends at 1."""
+    """Upper end of a measured axis that starts at zero; a large share ends at 1."""
     highest = max((max(row["high"], row["band_high"]) for row in rows), default=0.0)
-    if spec.measured.format == "percent" and highest <= 1:
+    if spec.measured.format == "percent" and WHOLE < highest <= 1:
         return 1.0
     return highest * 1.04 if highest > 0 else 1.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 
@@ -21,6 +21,8 @@ FEW = 2
 """Up to this many lines every point carries its value."""
 STEEP = 0.08
 """Rise to a neighbour, as a share of the axis, from which a value leans away."""
+MARGIN = 0.13
+"""Room before the first point, as a share of the way to the last."""
 LOWEST = 0.08
 """Share of the axis below which a value under a point would meet the axis."""
 AXIS_WIDTH = 46
@@ -46,6 +48,22 @@ class Frame:
     def labels(self) -> list[str]:
         """Names of the lines, in order."""
         return list(dict.fromkeys(row["label"] for row in self.rows))
+
+    @property
+    def few(self) -> bool:
+        """Whether lines are few enough for every point to carry its value."""
+        return len(self.labels) <= FEW
+
+    @property
+    def ends(self) -> list[Record]:
+        """The last point of each line."""
+        lines = ([row for row in self.rows if row["label"] == name] for name in self.labels)
+        return [max(line, key=lambda row: row["x"]) for line in lines]
+
+    @property
+    def line_height(self) -> float:
+        """Height of a line of text, in the unit of the measured axis."""
+        return (self.layout.size + 3) * self.top / self.layout.height
 
     @property
     def top(self) -> float:
@@ -106,9 +124,12 @@ def line_chart(spec: ChartSpec, rows: list[Record], layout: Layout) -> dict[str,
 
 
 def _scale(places: list[float], log: bool) -> alt.Scale:
+    """Room to the left of the first point, so that its value keeps off the axis."""
     if log:
-        return alt.Scale(type="log", base=2, domain=[places[0] / 1.1, places[-1] * 1.05], nice=False)
-    return alt.Scale(domain=[0, places[-1] * 1.04], nice=False)
+        share = (places[-1] / places[0]) ** MARGIN
+        return alt.Scale(type="log", base=2, domain=[places[0] / share, places[-1] * 1.03], nice=False)
+    room = (places[-1] - places[0]) * MARGIN
+    return alt.Scale(domain=[places[0] - room, places[-1] + room / 3], nice=False, zero=False)
 
 
 def _band(frame: Frame) -> Layer:
@@ -132,10 +153,10 @@ def _dot(frame: Frame) -> Layer:
 
 
 def _values(frame: Frame) -> list[Layer]:
-    """Values at the points: above on the upper line, below on the lower one, beside a steep line."""
-    if len(frame.labels) > FEW:
+    """Values at the points: above on the upper line, below on the lower one; ends have them at the name."""
+    if not frame.few:
         return []
-    placed = [row | {"above": _is_upper(row, frame.rows)} for row in frame.rows]
+    placed = [row | {"above": _is_upper(row, frame.rows)} for row in frame.rows if row not in frame.ends]
     placed = [row for row in placed if row["above"] or _edge(row, above=False) > LOWEST * frame.top]
     groups: dict[tuple[bool, str], list[Record]] = {}
     for row in placed:
@@ -149,21 +170,19 @@ def _is_upper(row: Record, rows: list[Record]) -> bool:
 
 
 def _side(row: Record, frame: Frame) -> str:
-    """Which way a value leans so that its own line does not run through it."""
+    """Which way a value leans so that its own line does not run through it; the first keeps off the axis."""
     line = [other for other in frame.rows if other["label"] == row["label"]]
     at = [other["x"] for other in line].index(row["x"])
     sign = 1 if row["above"] else -1
     rise = [sign * (other["value"] - row["value"]) > STEEP * frame.top for other in line]
     left, right = at > 0 and rise[at - 1], at + 1 < len(line) and rise[at + 1]
-    return "center" if left == right else "left" if left else "right"
+    return "center" if left == right or at == 0 else "left" if left else "right"
 
 
 def _value(frame: Frame, rows: list[Record], above: bool, side: str) -> Layer:
     placed = [row | {"at": _edge(row, above=above)} for row in rows]
     offset: dict[str, Any] = {"dy": -9, "baseline": "bottom"} if above else {"dy": 9, "baseline": "top"}
-    offset |= {"align": side, "dx": {"left": 4, "right": -4, "center": 0}[side]}
-    text = frame.layer(placed).mark_text(fontSize=frame.layout.size - 1, **offset)
-    return text.encode(y=frame.y("at"), text="text:N", color=alt.Color("ink:N", scale=None))
+    return _text(frame, placed, "text", align=side, dx={"left": 4, "right": -4, "center": 0}[side], **offset)
 
 
 def _edge(row: Record, *, above: bool) -> float:
@@ -173,22 +192,40 @@ def _edge(row: Record, *, above: bool) -> float:
 
 
 def _names(frame: Frame) -> list[Layer]:
-    """The line's name right of its last point, pushed apart where lines meet; above it if it ends early."""
-    last = [max((r for r in frame.rows if r["label"] == name), key=lambda r: r["x"]) for name in frame.labels]
-    end = max(row["x"] for row in last)
-    step = (frame.layout.size + 3) * frame.top / frame.layout.height
-    full, early = [r for r in last if r["x"] == end], [r for r in last if r["x"] < end]
-    placed = [
-        row | {"at": at} for row, at in zip(full, spread([r["value"] for r in full], step), strict=True)
-    ]
-    above = [row | {"at": _edge(row, above=True) + step} for row in early]
-    right = _name(frame, placed, align="left", dx=10)
-    return [right, _name(frame, above, align="center", dx=0)] if early else [right]
+    """A line's name, with its last value where lines are few: to the right of its end."""
+    end = max(row["x"] for row in frame.rows)
+    full, early = [r for r in frame.ends if r["x"] == end], [r for r in frame.ends if r["x"] < end]
+    step = frame.line_height * (2 if frame.few else 1)
+    places = lifted(spread([r["value"] for r in full], step), frame.line_height * (0.9 if frame.few else 0.3))
+    placed = [row | {"at": at} for row, at in zip(full, places, strict=True)]
+    layers = [_text(frame, placed, "label", align="left", dx=10, fontWeight=600)]
+    if frame.few:
+        layers.append(_text(frame, placed, "text", align="left", dx=10, dy=frame.layout.size + 2))
+    return layers + _early_names(frame, early)
 
 
-def _name(frame: Frame, rows: list[Record], align: Literal["left", "center"], dx: int) -> Layer:
-    text = frame.layer(rows).mark_text(align=align, dx=dx, fontSize=frame.layout.size, fontWeight=600)
-    return text.encode(y=frame.y("at"), text="label:N", color=alt.Color("ink:N", scale=None))
+def _early_names(frame: Frame, rows: list[Record]) -> list[Layer]:
+    """A line that ends before the others: its name above its end, or below if another line is in the way."""
+    if not rows:
+        return []
+    placed = [row | {"at": _free(row, frame), "label": _named(row, frame)} for row in rows]
+    return [_text(frame, placed, "label", align="center", fontWeight=600)]
+
+
+def _named(row: Record, frame: Frame) -> str:
+    return f"{row['label']} {row['text']}" if frame.few else str(row["label"])
+
+
+def _free(row: Record, frame: Frame) -> float:
+    others = [other["value"] for other in frame.rows if other["x"] == row["x"] and other is not row]
+    crowded = any(0 <= other - row["value"] < 2.5 * frame.line_height for other in others)
+    return _edge(row, above=not crowded) + frame.line_height * (-1.1 if crowded else 1.1)
+
+
+def _text(frame: Frame, rows: list[Record], field: str, **options: Any) -> Layer:
+    size = frame.layout.size - (field == "text")
+    text = frame.layer(rows).mark_text(fontSize=size, **options)
+    return text.encode(y=frame.y("at"), text=f"{field}:N", color=alt.Color("ink:N", scale=None))
 
 
 def _even(frame: Frame) -> list[Layer]:
@@ -213,3 +250,8 @@ def spread(places: list[float], step: float) -> list[float]:
             moved[upper] += lack
     shift = sum(m - p for m, p in zip(moved, places, strict=True)) / max(len(places), 1)
     return [place - shift for place in moved]
+
+
+def lifted(places: list[float], floor: float) -> list[float]:
+    """The same places, all moved up as far as the lowest needs to stand on the floor."""
+    return [place + max(floor - min(places, default=floor), 0.0) for place in places]
