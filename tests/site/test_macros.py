@@ -187,6 +187,17 @@ def test_changes_of_the_week_are_counted_once_a_claim(mini: Mini, data: SiteData
     assert squeezed("R06 holds fails 1 Jan 2026 data") in squeezed(text)
 
 
+def test_old_data_are_called_stale(mini: Mini, data: SiteData) -> None:
+    old = replace(data, today=TODAY.replace(year=2027))
+    assert "cpu: 367 days old (stale)" in text_of(mini({"index.md": "{{ pulse() }}"}, of=old))
+
+
+def test_stale_verdict_says_so_beside_its_badge(mini: Mini, data: SiteData) -> None:
+    claims = dict(data.claims) | {"M05": replace(data.claims["M05"], freshness="stale")}
+    text = text_of(mini({QUESTION: FRONT + "{{ verdict() }}"}, QUESTION_HTML, replace(data, claims=claims)))
+    assert "fails · stale" in text
+
+
 def test_navigation_finds_a_place_for_a_page_by_its_topic(mini: Mini, tmp_path: Path) -> None:
     mini({QUESTION: FRONT + BODY})
     home = (tmp_path / "site" / "index.html").read_text()
