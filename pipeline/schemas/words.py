@@ -14,7 +14,5 @@ Policy = Literal[
 ]
 Topic = Literal["memory", "latency", "cost", "routing", "feasibility", "hardware", "craft", "pay"]
 Level = Literal["mid", "senior", "staff"]
-Outcome = Literal[
-    "holds", "fails", "depends", "ill-posed", "reported", "definition", "not measured"
-]
+Outcome = Literal["holds", "fails", "depends", "ill-posed", "reported", "definition", "not measured"]
 Freshness = Literal["current", "stale", "not applicable"]

@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import httpx
 
@@ -32,10 +34,36 @@ def install(mode: str = "ok", client: Callable[..., LoadResult] | None = None) -
     def command(_knobs: EngineKnobs, _folder: Path, _python: Path, port: int) -> list[str]:
         return [sys.executable, str(ENGINE), str(port), next(modes, last[0])]
 
-    vllm.command = command
-    vllm.environment = lambda _name: type("E", (), {"python": Path(sys.executable)})()  # type: ignore[assignment]
-    cpu.run_aiperf = client or send  # type: ignore[assignment]
-    cpu.START_LIMIT_S, cpu.SETTLE_S = 6.0, 0.0
+    stand_in = type("Found", (), {"python": Path(sys.executable)})()
+    put(
+        {
+            (vllm, "command"): command,
+            (vllm, "environment"): lambda _name: stand_in,
+            (cpu, "run_aiperf"): client or send,
+            (cpu, "START_LIMIT_S"): 6.0,
+            (cpu, "SETTLE_S"): 0.0,
+        }
+    )
+
+
+def put(values: dict[tuple[ModuleType, str], Any]) -> dict[tuple[ModuleType, str], Any]:
+    """Set names of modules; returns what they were, to be put back."""
+    before = {(module, name): getattr(module, name) for module, name in values}
+    for (module, name), value in values.items():
+        setattr(module, name, value)
+    return before
+
+
+def current() -> dict[tuple[ModuleType, str], Any]:
+    """What `install` replaces, as it is now."""
+    names = (
+        (vllm, "command"),
+        (vllm, "environment"),
+        (cpu, "run_aiperf"),
+        (cpu, "START_LIMIT_S"),
+        (cpu, "SETTLE_S"),
+    )
+    return {(module, name): getattr(module, name) for module, name in names}
 
 
 def send(plan: LoadPlan, _notes: Path, _limit_s: float, watch: Callable[[], None]) -> LoadResult:

@@ -12,7 +12,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.engines import vllm
 from pipeline.errors import DataError, LoadFailure
 from pipeline.lanes import cpu
 from pipeline.load.aiperf import LoadPlan, LoadResult
@@ -21,20 +20,21 @@ from pipeline.process import free_ports, stop_leftovers
 from pipeline.run import run_plan
 from pipeline.schemas.observation import Observation
 from pipeline.store.journal import Journal
-from tests.run.fakes import CONTEXT, install, send, small_plan
+from tests.run.fakes import CONTEXT, current, install, put, send, small_plan
 
 
 @pytest.fixture(autouse=True)
 def restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("WEIGHBRIDGE_CACHE", str(tmp_path / "cache"))
-    kept = (vllm.command, vllm.environment, cpu.run_aiperf, cpu.START_LIMIT_S, cpu.SETTLE_S)
+    kept = current()
     yield
-    vllm.command, vllm.environment, cpu.run_aiperf, cpu.START_LIMIT_S, cpu.SETTLE_S = kept  # type: ignore[assignment]
+    put(kept)
 
 
 def run(tmp_path: Path, cells: int = 3) -> tuple[list[Observation], list[str]]:
     """Rows and progress lines of a small run."""
-    ws, said = Workspace(tmp_path), []
+    ws = Workspace(tmp_path)
+    said: list[str] = []
     journal = Journal.create(ws, CONTEXT.run_id, {"profile": "test"})
     run_plan(
         small_plan(cells), CONTEXT, journal, cpu.Places(tmp_path / "work", tmp_path / "notes"), said.append
