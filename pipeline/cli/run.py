@@ -45,8 +45,10 @@ class RunCommand(BaseModel):
         if self.plan:
             print(show(planned))
             return
-        # TERM ends a run as Ctrl-C does: servers are stopped, finished cells kept.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # TERM ends a run as Ctrl-C does: servers are stopped, finished cells kept. INT is set too, because a
+        # shell that starts a command in the background makes it ignore INT.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.default_int_handler)
         with run_lock(self.wait_s, say):
             folder = measure(Workspace(), planned, fresh=self.fresh)
         say(f"stored in {folder}")
