@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,11 +18,12 @@ from pyarrow import parquet
 from pipeline.analysis.views import query
 from pipeline.cli.run import measure
 from pipeline.environments import environment
-from pipeline.paths import Workspace
-from pipeline.plan import load_profile
+from pipeline.paths import REPOSITORY, Workspace
+from pipeline.plan import load_profile, plan
 from pipeline.process import stop_leftovers
 from pipeline.schemas.cell import Cell, EngineKnobs, RouterKnobs, Workload
 from pipeline.schemas.profile import Plan, PlannedCell
+from pipeline.site.build import build_site
 
 pytestmark = pytest.mark.engine
 
@@ -29,18 +32,10 @@ PREFIXES, PREFIX_TOKENS, OWN_TOKENS = 4, 128, 16
 
 
 def pressed() -> Cell:
-    """39 usable blocks of 32 tokens; eight sequences of 228 tokens need 64."""
-    return Cell(
-        experiment="kv_pressure",
-        lane="cpu",
-        engine=EngineKnobs(
-            name="vllm", model="wb-small", kv_pool_blocks=40, max_model_len_tokens=1024, iteration_log=True
-        ),
-        workload=Workload(
-            traffic="unshared", requests=24, concurrency=8, prompt_tokens=100, output_tokens=128, seed=7
-        ),
-        watch_memory=True,
-    )
+    """The first cell of cpu-quick: 47 usable blocks, where 16 sequences of 356 tokens need 192."""
+    cell = plan(load_profile("cpu-quick")).cells[0].cell
+    assert (cell.engine.kv_pool_blocks, cell.workload.concurrency) == (48, 16)
+    return cell
 
 
 def routed() -> Cell:
@@ -75,11 +70,11 @@ class Done:
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
     """One real run of both cells."""
     ws = Workspace(tmp_path_factory.mktemp("checkout"))
+    shutil.copytree(REPOSITORY / "data", ws.data)
     cells = tuple(
         PlannedCell(cell=cell, repeat=1, twin_of_repeat=None, expected_s=20) for cell in (pressed(), routed())
     )
-    plan = Plan(profile=load_profile("cpu-quick"), cells=cells)
-    yield Done(ws, measure(ws, plan))
+    yield Done(ws, measure(ws, Plan(profile=load_profile("cpu-quick"), cells=cells)))
     stop_leftovers(ws.local / "running")
 
 
@@ -102,12 +97,12 @@ def test_the_run_is_stored_whole_with_its_versions(done: Done) -> None:
 def test_a_small_pool_preempts_and_computes_again(done: Done) -> None:
     row = one(done, "SELECT * FROM local_observations WHERE experiment = 'kv_pressure'")
     assert row["status"] == "ok"
-    assert row["requests_ok"] == 24
-    assert row["output_tokens"] == 24 * 128, "every preempted request was finished in full"
-    assert row["prompt_tokens"] == 24 * 100
+    assert row["requests_ok"] == 40
+    assert row["output_tokens"] == 40 * 256, "every preempted request was finished in full"
+    assert row["prompt_tokens"] == 40 * 100
     assert int(str(row["preemptions"])) > 0
     assert int(str(row["recomputed_tokens"])) > 100
-    assert row["kv_pool_tokens"] == 40 * 32, "read back from the engine"
+    assert row["kv_pool_tokens"] == 48 * 32, "read back from the engine"
     assert float(str(row["kv_usage_peak"])) > 0.8
     assert float(str(row["rss_before_gib"])) > 0.5
     assert float(str(row["ttft_p50_ms"])) > 0
@@ -129,7 +124,7 @@ def test_the_router_routes_by_prefix_and_says_so(done: Done) -> None:
 def test_every_request_is_joined_to_the_replica_that_served_it(done: Done) -> None:
     rows = parquet.read_table(done.folder / "requests.parquet").to_pylist()
     routed_rows = [row for row in rows if row["prefix_id"] is not None]
-    assert len(rows) == 24 + REQUESTS
+    assert len(rows) == 40 + REQUESTS
     assert len(routed_rows) == REQUESTS
     assert {row["worker"] for row in routed_rows} == {0, 1}
     homes: dict[int, set[int]] = {}
@@ -137,6 +132,19 @@ def test_every_request_is_joined_to_the_replica_that_served_it(done: Done) -> No
         homes.setdefault(row["prefix_id"], set()).add(row["worker"])
     # Requests that left before the first answer of their prefix came back may have gone elsewhere.
     assert sum(len(workers) == 1 for workers in homes.values()) >= PREFIXES // 2
+
+
+def test_the_page_shows_this_machines_values_beside_the_published_ones(done: Done) -> None:
+    row = one(done, "SELECT * FROM local_observations WHERE experiment = 'kv_pressure'")
+    built = build_site(done.ws)
+    page = (built.site / "questions" / "kv-memory-runs-out" / "index.html").read_text()
+    for fact, column in (("preempted", "preemptions"), ("recomputed", "recomputed_tokens")):
+        line = re.search(rf'<tr id="ev-{fact}">.*?</tr>', page, re.DOTALL)
+        assert line, fact
+        mine = re.search(r'<td class="num wb-mine">(.*?)</td>', line[0])
+        assert mine, fact
+        assert mine[1].replace(",", "").split("\u00a0")[0] == str(row[column])
+    assert done.folder.name in page
 
 
 def test_nothing_is_left_running(done: Done) -> None:
@@ -150,7 +158,7 @@ def test_nothing_is_left_running(done: Done) -> None:
 
 
 def test_an_engine_that_cannot_start_names_the_engines_own_reason(tmp_path: Path) -> None:
-    """30 blocks of 32 tokens cannot hold one sequence of 1,024."""
+    """30 blocks of 32 tokens cannot hold one sequence of 1,024 tokens."""
     cell = pressed().model_copy(update={"engine": pressed().engine.model_copy(update={"kv_pool_blocks": 30})})
     planned = PlannedCell(cell=cell, repeat=1, twin_of_repeat=None, expected_s=20)
     ws = Workspace(tmp_path)
