@@ -1,4 +1,8 @@
-"""Noise bands: how far two identical runs, back to back on one host, lie apart."""
+"""Noise bands: how far two identical runs, back to back on one host, lie apart.
+
+Each cell counts in the phase that decides: its steady half where it has one, else the whole. A cold half is
+noisier than what is compared.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ class NoiseBand(Strict):
     metric: str = Field(description="column of observations")
     band_rel: float = Field(description="largest |a - b| over the mean of a pair, as a share")
     band_abs: float = Field(description="largest |a - b| of a pair, in the metric's unit")
-    n_pairs: int = Field(description="A/A pairs; each may have several phases")
+    n_pairs: int = Field(description="A/A pairs")
 
 
 def result_metrics() -> list[str]:
@@ -39,6 +43,9 @@ def _sql() -> str:
         WITH long AS (
             UNPIVOT (
                 SELECT {keys}, repeat, twin_of_repeat, {metrics} FROM latest_observations WHERE status = 'ok'
+                QUALIFY phase = CASE
+                    WHEN bool_or(phase = 'steady') OVER (PARTITION BY run_id, cell_id, repeat) THEN 'steady'
+                    ELSE 'whole' END
             )
             ON {", ".join(result_metrics())} INTO NAME metric VALUE value
         ), pairs AS (
