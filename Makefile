@@ -18,7 +18,7 @@ site: venv ## set up, measure for a few minutes on this machine, build the site 
 preview: venv ## serve the site from committed data, with live reload; needs no engines
 	@$(WEIGHBRIDGE) preview
 
-measure: venv ## measure the full profile (up to 90 minutes; stops and resumes at any time)
+measure: venv ## measure the full profile (about 90 minutes; stops and resumes at any time)
 	@$(WEIGHBRIDGE) env setup
 	@$(WEIGHBRIDGE) run cpu
 
