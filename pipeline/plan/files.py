@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import InputError
 from pipeline.paths import PACKAGE
+from pipeline.schemas.computed import ComputedProfile
 from pipeline.schemas.profile import Experiment, Profile
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -32,6 +34,14 @@ def experiment_names(folder: Path = EXPERIMENTS) -> list[str]:
 def load_profile(name: str, folder: Path = PROFILES) -> Profile:
     """The profile `name`; InputError names the known ones."""
     return _named(name, folder, Profile, "profile")
+
+
+def load_any_profile(name: str, folder: Path = PROFILES) -> Profile | ComputedProfile:
+    """The profile `name`, of a measured or of a computed lane; InputError names the known ones."""
+    path = folder / f"{name}.toml"
+    if path.exists() and re.search(r"(?m)^computes\s*=", path.read_text(encoding="utf-8")):
+        return _named(name, folder, ComputedProfile, "profile")
+    return load_profile(name, folder)
 
 
 def load_experiment(name: str, folder: Path = EXPERIMENTS) -> Experiment:

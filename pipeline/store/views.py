@@ -20,9 +20,11 @@ from pipeline.schemas.correction import Correction
 from pipeline.schemas.manifest import Host, Manifest
 from pipeline.schemas.observation import Observation, RequestRow
 from pipeline.store.columns import Column, arrow_schema, arrow_table, columns_of
+from pipeline.store.computed import ComputedTable, read_computed
 from pipeline.store.query import lock
 from pipeline.store.runfiles import read_requests
 from pipeline.store.runs import Place, StoredRun, corrections, list_runs
+from pipeline.store.tables import TABLES
 
 Make = Callable[[Workspace, duckdb.DuckDBPyConnection], Any]
 OBSERVATION_COLUMNS = tuple(columns_of(Observation))
@@ -171,6 +173,12 @@ def _corrections(ws: Workspace, _: duckdb.DuckDBPyConnection) -> Any:
     return arrow_table(list(_CORRECTION_COLUMNS), [dict(each) for each in corrections(ws)])
 
 
+def _computed(table: ComputedTable) -> View:
+    return View(
+        table.name, table.description, tuple(columns_of(table.row)), lambda ws, _: read_computed(ws, table)
+    )
+
+
 _ROUTED = "SELECT * FROM {} WHERE policy IS NOT NULL"
 # Newest by lane, GPU and experiment: nights add up in `observations`, a page speaks from one of them.
 _LATEST = """
@@ -222,4 +230,5 @@ STORED: tuple[View, ...] = (
     View(
         "corrections", "Promoted runs that were removed, with the reason.", _CORRECTION_COLUMNS, _corrections
     ),
+    *(_computed(table) for table in TABLES),
 )
