@@ -9,16 +9,13 @@ from datetime import date
 import duckdb
 
 from pipeline.analysis.authority import refused_by_data
+from pipeline.analysis.provenance import UndecidedError, day_of, versions_of
 from pipeline.analysis.rules import Band, Point, Side, points_of, side, width
 from pipeline.errors import InputError
 from pipeline.schemas.claim import Claim, Evidence
 from pipeline.schemas.words import MEASURED_LANES, Lane, Outcome
 from pipeline.store.query import run_query
 from pipeline.store.runs import REPEATS_FOR_VERDICTS
-
-
-class UndecidedError(Exception):
-    """A lane cannot decide; the message says why, for the note beside the verdict."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +77,8 @@ def decision(claim: Claim, lane: Lane, connection: duckdb.DuckDBPyConnection) ->
         width=width(head.block.rule, point, head.band),
         points=len(sides),
         dimension=claim.dimension if differ else None,
-        decided_on=min(_day_of(each, connection) for each in judged),
-        versions=_versions(lane, [name for each in judged for name in each.block.experiments], connection),
+        decided_on=min(day_of(each.block, each.points, connection) for each in judged),
+        versions=versions_of(lane, [(each.block, each.points) for each in judged], connection),
     )
 
 
@@ -138,39 +135,3 @@ def _band(block: Evidence, connection: duckdb.DuckDBPyConnection) -> Band | None
     }
     complete, relative, absolute = connection.execute(_BAND, named).fetchall()[0]
     return Band(relative, absolute) if complete and absolute is not None else None
-
-
-_DAYS = """
-    SELECT max(started_at)::DATE AS newest FROM latest_observations
-    WHERE lane = ? AND list_contains(?, experiment) AND status = 'ok' GROUP BY experiment ORDER BY newest
-"""
-
-
-def _day_of(judged: Judged, connection: duckdb.DuckDBPyConnection) -> date:
-    days = [point.dated for point in judged.points if point.dated]
-    if not days:
-        found = connection.execute(_DAYS, [judged.block.lane, list(judged.block.experiments)]).fetchall()
-        days = [day for (day,) in found]
-    if not days:
-        raise UndecidedError(
-            "the evidence has no date: its query gives no column dated and names no experiment"
-        )
-    return min(days)
-
-
-_VERSIONS = """
-    WITH used AS (
-        SELECT engine AS tool, engine_version AS version, lane, experiment FROM latest_observations
-        UNION SELECT 'vllm-router', router_version, lane, experiment FROM latest_observations
-              WHERE router_version IS NOT NULL
-    )
-    SELECT string_agg(named, ', ' ORDER BY named) FROM (
-        SELECT DISTINCT tool || ' ' || coalesce(version, '(version not recorded)') AS named
-        FROM used WHERE lane = ? AND list_contains(?, experiment)
-    )
-"""
-
-
-def _versions(lane: Lane, experiments: list[str], connection: duckdb.DuckDBPyConnection) -> str | None:
-    found: str | None = connection.execute(_VERSIONS, [lane, experiments]).fetchall()[0][0]
-    return found

@@ -30,6 +30,7 @@ class Point:
         high: largest repeat, or upper end; null without one.
         n: independent units with a value.
         dated: day of the measurement, if the query gives it.
+        versions: engine versions, if the query gives them.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Point:
     high: float | None
     n: int
     dated: date | None
+    versions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ def _point(lane: Lane, name: str, rows: Sequence[dict[str, Any]]) -> Point:
     values = [float(row["value"]) for row in rows]
     low, high = _interval(lane, values, rows)
     days = [row["dated"] for row in rows if row.get("dated") is not None]
-    return Point(name, median(values), low, high, len(values), min(map(_day, days), default=None))
+    versions = tuple(sorted({str(row["versions"]) for row in rows if row.get("versions")}))
+    return Point(name, median(values), low, high, len(values), min(map(_day, days), default=None), versions)
 
 
 def _interval(

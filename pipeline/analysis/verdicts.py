@@ -15,8 +15,9 @@ from typing import Any
 import duckdb
 
 from pipeline.analysis.claims import load_claims, rule_hash, wording_hash
-from pipeline.analysis.decisions import Decision, UndecidedError, decision
+from pipeline.analysis.decisions import Decision, decision
 from pipeline.analysis.evidence import open_evidence
+from pipeline.analysis.provenance import UndecidedError
 from pipeline.paths import Workspace
 from pipeline.schemas.claim import Claim, Verdict
 from pipeline.store.freshness import FreshnessLimits, freshness, load_limits

@@ -68,7 +68,7 @@ class Evidence(Authored):
     sql: str = Field(
         min_length=8,
         description="one row for each independent unit (repeat, sweep): columns point, value; "
-        "computed lanes may add low and high; any lane may add dated",
+        "computed lanes may add low and high; any lane may add dated (day) and versions (text)",
     )
     rule: Rule
 

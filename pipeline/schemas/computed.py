@@ -41,3 +41,8 @@ class ComputedManifest(Strict):
     command: str = Field(description="command that computes them again")
     versions: dict[str, str] = Field(description="packages that computed them: name to version")
     tables: dict[str, TableFile] = Field(description="table name to its file")
+
+    @property
+    def versions_text(self) -> str | None:
+        """`aiconfigurator 0.9.0, numpy 2.4.0`; None where none are recorded."""
+        return ", ".join(f"{name} {version}" for name, version in sorted(self.versions.items())) or None

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
+from pipeline.schemas.computed import ComputedManifest
 from pipeline.schemas.correction import Correction
 from pipeline.schemas.manifest import Manifest
 from pipeline.schemas.words import Lane
+from pipeline.site.basis import of_computed, of_run
 from pipeline.site.claims import Standing
 from pipeline.site.facts import Rows
 
@@ -45,6 +47,8 @@ class SiteData:
         limits: days after which a lane's data are stale; None where data stand while their inputs do.
         corrections: promoted runs that were removed.
         today: day of the build.
+        columns: (view, column, type, description) of all views.
+        computed: manifests of the computed lanes that were computed.
     """
 
     rows: Rows
@@ -55,6 +59,7 @@ class SiteData:
     corrections: Sequence[Correction]
     today: date
     columns: Sequence[tuple[str, str, str, str]] = field(default=())
+    computed: Mapping[Lane, ComputedManifest] = field(default_factory=dict)
 
     @property
     def runs(self) -> dict[str, Manifest]:
@@ -71,3 +76,8 @@ class SiteData:
         """Newest promoted run of a lane."""
         runs = [run for run in self.runs.values() if run.lane == lane]
         return max(runs, key=lambda run: run.finished_at, default=None)
+
+    def filled_on(self, lane: Lane) -> date | None:
+        """Day of a lane's newest run, or of its computation; None where it has no rows."""
+        basis = of_run(self.newest(lane)) or of_computed(self.computed.get(lane))
+        return basis.on if basis else None

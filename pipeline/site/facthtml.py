@@ -77,7 +77,7 @@ def _row(fact: Fact, local_run: str | None) -> str:
 
 def _what(fact: Fact) -> str:
     """Label, and date and versions that open to show the command."""
-    when = day(fact.measured_on) if fact.run else "not measured"
+    when = day(fact.measured_on) if fact.basis else "not measured"
     return (
         f'<span class="wb-label">{fact.spec.label}</span>'
         f'<details class="wb-repeat"><summary><span class="wb-date">{when.replace(" ", NBSP)}</span> · '

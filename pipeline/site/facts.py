@@ -6,16 +6,18 @@ import re
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import pandas as pd
 
+from pipeline.schemas.computed import ComputedManifest
 from pipeline.schemas.manifest import Manifest
 from pipeline.schemas.question import FactSpec, Style
 from pipeline.schemas.words import MEASURED_LANES, Lane
+from pipeline.site.basis import NOT_RECORDED, Basis, of_computed, of_run
 from pipeline.site.numbers import interval, written
-from pipeline.site.words import NO_VALUE, TOOL_LABELS
+from pipeline.site.words import NO_VALUE
 
 Rows = Callable[[str], pd.DataFrame]
 """Runs a query over the views and gives its rows."""
@@ -46,9 +48,11 @@ class Value:
 
     @property
     def span(self) -> tuple[float, float, float] | None:
-        """Smallest, median, largest; None where nothing was measured."""
-        if self.value is None or self.low is None or self.high is None:
+        """Low, value, high for a drawing: all alike without an interval, None where there is no value."""
+        if self.value is None:
             return None
+        if self.low is None or self.high is None:
+            return self.value, self.value, self.value
         return self.low, self.value, self.high
 
     def text(self, style: Style, unit: str, absent: str = NO_VALUE) -> str:
@@ -72,6 +76,7 @@ class Fact:
         spec: what the page says about it.
         value: from the promoted run.
         run: the run that gave it, None where nothing did.
+        basis: lane, day and versions behind it, None where nothing gave it.
         local: the same query over this machine's newest run, None where there is none.
         command: the command line that gives the rows behind the value.
     """
@@ -82,6 +87,7 @@ class Fact:
     run: Manifest | None
     local: Value | None
     command: str
+    basis: Basis | None = None
 
     @property
     def text(self) -> str:
@@ -104,35 +110,73 @@ class Fact:
 
     @property
     def measured_on(self) -> date | None:
-        """Day of the run."""
-        return self.run.started_at.date() if self.run else None
+        """Day of the measurement, or of the computation."""
+        return self.basis.on if self.basis else None
 
     @property
     def versions(self) -> str:
-        """Engine and router with versions, `not recorded` where unknown."""
-        return versions_text(self.run)
+        """Engines, routers or packages with versions, `not recorded` where unknown."""
+        return self.basis.versions if self.basis else NOT_RECORDED
 
 
 def measure(
-    name: str, spec: FactSpec, rows: Rows, runs: Mapping[str, Manifest], local: Manifest | None
+    name: str,
+    spec: FactSpec,
+    rows: Rows,
+    runs: Mapping[str, Manifest],
+    local: Manifest | None,
+    computed: Mapping[Lane, ComputedManifest] | None = None,
 ) -> Fact:
     """Ask the views for one fact.
+
+    Args:
+        name: name on its page.
+        spec: what the page says about it.
+        rows: runs the query.
+        runs: promoted runs by id.
+        local: newest run of this machine, None without one.
+        computed: manifests of the computed lanes.
 
     Raises:
         QueryShape: the query lacks a column, or gives two rows for one repeat.
     """
     frame = rows(spec.sql)
-    if "run_id" not in frame.columns:
-        mine = [run for run in runs.values() if run.lane == spec.lane]
-        newest = max(mine, key=lambda run: _started(run.run_id), default=None)
-        beside = None if local is None else MISSING
-        return Fact(name, spec, _answered(frame), newest, beside, reproduce(spec.sql, None))
+    if spec.lane not in MEASURED_LANES or "run_id" not in frame.columns:
+        return _answer(name, spec, frame, runs, local, computed or {})
     run_id, frame = newest_run(frame, spec.lane)
     run = runs.get(run_id) if run_id else None
     value = _value(frame)
     refuse_twins(frame, run)
     beside = None if local is None else local_value(spec, rows, local)
-    return Fact(name, spec, value, run, beside, reproduce(spec.sql, run))
+    return Fact(name, spec, value, run, beside, reproduce(spec.sql, run), of_run(run))
+
+
+def _answer(
+    name: str,
+    spec: FactSpec,
+    frame: pd.DataFrame,
+    runs: Mapping[str, Manifest],
+    local: Manifest | None,
+    computed: Mapping[Lane, ComputedManifest],
+) -> Fact:
+    """A fact of one row: of a computed lane, or of a view that has already taken the median."""
+    mine = [run for run in runs.values() if run.lane == spec.lane]
+    newest = max(mine, key=lambda run: _started(run.run_id), default=None)
+    beside = None if local is None else MISSING
+    value, basis = _answered(frame), of_run(newest) or of_computed(computed.get(spec.lane))
+    known = _stated(basis, frame) if value.n else None
+    return Fact(name, spec, value, newest, beside, reproduce(spec.sql, None), known)
+
+
+def _stated(basis: Basis | None, frame: pd.DataFrame) -> Basis | None:
+    """The basis, with day and versions as the row states them in the columns dated and versions."""
+    given = {name: frame[name].iloc[0] for name in ("dated", "versions") if name in frame.columns}
+    known = {name: value for name, value in given.items() if not pd.isna(value)}
+    if basis is None or not known:
+        return basis
+    day = known.get("dated", basis.on)
+    on = day.date() if isinstance(day, datetime) else date.fromisoformat(str(day)[:10])
+    return Basis(basis.lane, on, str(known.get("versions", basis.versions)))
 
 
 def local_value(spec: FactSpec, rows: Rows, local: Manifest) -> Value:
@@ -207,16 +251,6 @@ def _refuse_mixed(frame: pd.DataFrame) -> None:
     doubled = frame["repeat"].duplicated()
     if doubled.any():
         raise QueryShape(f"the query mixes cells: repeat {frame['repeat'][doubled].iloc[0]} has several rows")
-
-
-def versions_text(run: Manifest | None) -> str:
-    """`vLLM 0.32.0, vllm-router 0.1.17`; the load generator last."""
-    if run is None or not run.versions:
-        return "not recorded"
-    names = sorted(
-        run.versions, key=lambda name: list(TOOL_LABELS).index(name) if name in TOOL_LABELS else 99
-    )
-    return ", ".join(f"{TOOL_LABELS.get(name, name)} {run.versions[name]}" for name in names)
 
 
 def reproduce(sql: str, run: Manifest | None) -> str:

@@ -75,9 +75,9 @@ def headline(page: QuestionPage, address: str, ledger: str) -> str:
         address: of that page.
         ledger: address of the claim ledger.
     """
-    first, run = standings_of(page)[0], newest_of(page.facts)
+    first, newest = standings_of(page)[0], newest_of(page.facts)
     finding = page.fill(page.question.headline or page.question.answer, address)
-    when = f"{run.lane} · {day(run.started_at.date())}" if run else "not measured yet"
+    when = f"{newest.lane} · {day(newest.on)}" if newest else "not measured yet"
     claim = f'<a href="{ledger}#{first.id}" title="{attribute(first.claim)}">claim {first.id}</a>'
     return (
         f'<div class="wb-row"><span class="wb-verdict-of">{outcome_mark(first.verdict)}{claim}</span>'

@@ -15,10 +15,12 @@ from pipeline.analysis.verdicts import decide
 from pipeline.analysis.views import describe, open_views
 from pipeline.paths import Workspace
 from pipeline.schemas.claim import Claim, HistoryEntry, Verdict
+from pipeline.schemas.computed import COMPUTED_LANES
 from pipeline.schemas.words import Lane, Outcome
 from pipeline.site.claims import Standing
 from pipeline.site.data import Change, Kept, SiteData
 from pipeline.site.numbers import interval, written
+from pipeline.store.computed import manifests
 from pipeline.store.freshness import load_limits
 from pipeline.store.query import run_query
 from pipeline.store.runs import corrections, list_runs
@@ -52,6 +54,7 @@ def load(ws: Workspace, today: date | None = None) -> SiteData:
         corrections=corrections(ws),
         today=day,
         columns=columns,
+        computed=manifests(ws, COMPUTED_LANES),
     )
 
 

@@ -47,7 +47,7 @@ class QuestionPage:
         if name not in self._facts:
             data = self.data
             self._facts[name] = self._asked(
-                ("facts", name), lambda: measure(name, spec, data.rows, data.runs, data.local)
+                ("facts", name), lambda: measure(name, spec, data.rows, data.runs, data.local, data.computed)
             )
         return self._facts[name]
 
@@ -61,7 +61,7 @@ class QuestionPage:
         spec = self.question.charts.get(name) or self._unknown("chart", name, self.question.charts)
         if name not in self._points:
             self._points[name] = self._asked(
-                ("charts", name), lambda: collect(spec, self.data.rows, self.data.runs)
+                ("charts", name), lambda: collect(spec, self.data.rows, self.data.runs, self.data.computed)
             )
         return self._points[name]
 

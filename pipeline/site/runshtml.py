@@ -9,8 +9,8 @@ from html import escape
 from pipeline.schemas.correction import Correction
 from pipeline.schemas.manifest import Manifest
 from pipeline.schemas.words import Lane
+from pipeline.site.basis import versions_text
 from pipeline.site.data import Kept, SiteData
-from pipeline.site.facts import versions_text
 from pipeline.site.html import day, one_block, table
 from pipeline.site.words import LANE_BADGES
 
@@ -66,14 +66,14 @@ def _fields(run: Manifest) -> list[list[str]]:
 
 def freshness_row(data: SiteData) -> str:
     """One line: how old the newest data of each lane are, and which lanes have none."""
-    measured = [_fresh(lane, run, data) for lane in LANES if (run := data.newest(lane))]
-    waiting = [lane for lane in LANES if data.newest(lane) is None]
-    rest = f"<span>○ {', '.join(waiting)}: nothing measured yet</span>" if waiting else ""
-    return "".join(measured) + rest
+    filled = {lane: on for lane in LANES if (on := data.filled_on(lane))}
+    waiting = [lane for lane in LANES if lane not in filled]
+    rest = f"<span>○ {', '.join(waiting)}: no data yet</span>" if waiting else ""
+    return "".join(_fresh(lane, on, data) for lane, on in filled.items()) + rest
 
 
-def _fresh(lane: Lane, run: Manifest, data: SiteData) -> str:
-    age, limit = (data.today - run.started_at.date()).days, data.limits.get(lane)
+def _fresh(lane: Lane, on: date, data: SiteData) -> str:
+    age, limit = (data.today - on).days, data.limits.get(lane)
     stale = limit is not None and age > limit
     sign = '<i class="wb-stale" aria-hidden="true">◐</i>' if stale else '<i aria-hidden="true">●</i>'
     return f"<span>{sign} {lane}: {_age(age)}{' (stale)' if stale else ''}</span>"
@@ -86,22 +86,18 @@ def _age(days: int) -> str:
 def freshness_table(data: SiteData) -> str:
     """Each lane with its newest run, its age and its limit."""
     rows = [_freshness(lane, data) for lane in LANES]
-    return one_block(table(["Lane", "Newest run", "Date", "Age", "Limit"], rows))
+    return one_block(table(["Lane", "Newest run or command", "Date", "Age", "Limit"], rows))
 
 
 def _freshness(lane: Lane, data: SiteData) -> list[str]:
-    run, limit = data.newest(lane), data.limits.get(lane)
+    run, on, limit = data.newest(lane), data.filled_on(lane), data.limits.get(lane)
     allowed = f"{limit} days" if limit else "while its inputs stand"
-    if run is None:
+    if on is None:
         return [lane, "none", "n/a", "n/a", allowed]
-    when: date = run.started_at.date()
-    return [
-        lane,
-        f'<a href="#{run.run_id}">{run.run_id}</a>',
-        day(when),
-        _age((data.today - when).days),
-        allowed,
-    ]
+    made = (
+        f'<a href="#{run.run_id}">{run.run_id}</a>' if run else f"<code>{data.computed[lane].command}</code>"
+    )
+    return [lane, made, day(on), _age((data.today - on).days), allowed]
 
 
 def corrections_table(corrections: Sequence[Correction]) -> str:

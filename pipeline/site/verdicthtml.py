@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from pipeline.schemas.manifest import Manifest
-from pipeline.schemas.words import Outcome
+from pipeline.schemas.words import MEASURED_LANES, Outcome
+from pipeline.site.basis import Basis
 from pipeline.site.claims import Standing, lane_badge, outcome_mark
-from pipeline.site.facts import Fact, versions_text
+from pipeline.site.facts import Fact
 from pipeline.site.html import day, one_block
 from pipeline.site.page import QuestionPage
 from pipeline.site.words import css_word
@@ -73,9 +73,10 @@ def moved_list(pages: Sequence[QuestionPage], address: str) -> str:
     return one_block(f"<ul>{items}</ul>" if items else '<p class="wb-note">None: prose and data agree.</p>')
 
 
-def newest_of(facts: Sequence[Fact]) -> Manifest | None:
-    """Newest run behind the facts."""
-    return max((fact.run for fact in facts if fact.run), key=lambda run: run.finished_at, default=None)
+def newest_of(facts: Sequence[Fact]) -> Basis | None:
+    """What the newest of the facts stands on; a measured one speaks before a computed one."""
+    bases = [fact.basis for fact in facts if fact.basis]
+    return max(bases, key=lambda basis: (basis.lane in MEASURED_LANES, basis.on), default=None)
 
 
 def reading_minutes(markdown: str) -> int:
@@ -103,7 +104,7 @@ def _one_each(facts: Sequence[Fact]) -> list[Fact]:
 
 
 def _small(page: QuestionPage) -> str:
-    run = newest_of(page.facts)
-    basis = [day(run.started_at.date()), versions_text(run)] if run else ["not measured yet"]
+    newest = newest_of(page.facts)
+    basis = [day(newest.on), newest.versions] if newest else ["not measured yet"]
     parts = [*basis, f"{reading_minutes(page.source.body)} min", page.question.level]
     return f"<span>{' · '.join(parts)}</span>"

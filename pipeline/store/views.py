@@ -16,11 +16,12 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.paths import Workspace
+from pipeline.schemas.computed import COMPUTED_LANES, ComputedManifest
 from pipeline.schemas.correction import Correction
 from pipeline.schemas.manifest import Host, Manifest
 from pipeline.schemas.observation import Observation, RequestRow
 from pipeline.store.columns import Column, arrow_schema, arrow_table, columns_of
-from pipeline.store.computed import ComputedTable, read_computed
+from pipeline.store.computed import ComputedTable, manifests, read_computed
 from pipeline.store.query import lock
 from pipeline.store.runfiles import read_requests
 from pipeline.store.runs import Place, StoredRun, corrections, list_runs
@@ -173,6 +174,21 @@ def _corrections(ws: Workspace, _: duckdb.DuckDBPyConnection) -> Any:
     return arrow_table(list(_CORRECTION_COLUMNS), [dict(each) for each in corrections(ws)])
 
 
+_COMPUTED_COLUMNS = (
+    *columns_of(ComputedManifest, skip=("inputs", "versions", "tables")),
+    Column("inputs", str, "what went in, JSON: name to hash or version"),
+    Column("versions", str, "packages that computed the tables: name and version, comma separated"),
+)
+
+
+def _computed_lanes(ws: Workspace, _: duckdb.DuckDBPyConnection) -> Any:
+    rows = [
+        dict(each) | {"inputs": json.dumps(each.inputs, sort_keys=True), "versions": each.versions_text}
+        for each in manifests(ws, COMPUTED_LANES).values()
+    ]
+    return arrow_table(list(_COMPUTED_COLUMNS), rows)
+
+
 def _computed(table: ComputedTable) -> View:
     return View(
         table.name, table.description, tuple(columns_of(table.row)), lambda ws, _: read_computed(ws, table)
@@ -229,6 +245,12 @@ STORED: tuple[View, ...] = (
     View("requests", "One row for each request of the promoted runs.", _REQUEST_COLUMNS, _requests),
     View(
         "corrections", "Promoted runs that were removed, with the reason.", _CORRECTION_COLUMNS, _corrections
+    ),
+    View(
+        "computed_lanes",
+        "One row for each lane that is computed: when, from what, by which command.",
+        _COMPUTED_COLUMNS,
+        _computed_lanes,
     ),
     *(_computed(table) for table in TABLES),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pipeline.schemas.question import ChartSpec
+from pipeline.schemas.words import MEASURED_LANES
 from pipeline.site.charts.points import Point, Points, axis_title, series_label
 from pipeline.site.facts import reproduce
 from pipeline.site.html import aligned, attribute, day, one_block, table
@@ -52,6 +53,9 @@ def empty_figure(name: str, texts: tuple[str, str, str]) -> str:
 
 def reading_note(points: Points) -> str:
     """How to read whiskers and shading, with the number of repeats."""
+    if points.basis and points.basis.lane not in MEASURED_LANES:
+        stated = any(point.value.low is not None for point in points.points)
+        return f"Whiskers: the interval of the {points.basis.lane} lane." if stated else ""
     whiskers = (
         f"Whiskers: smallest to largest of {points.repeats} repeats" if points.repeats > 1 else "One repeat"
     )
@@ -80,7 +84,7 @@ def _cells(spec: ChartSpec, point: Point) -> list[str]:
 
 def _details(spec: ChartSpec, points: Points, address: str) -> str:
     command = attribute(reproduce(spec.sql, points.run))
-    when = f"{LANE_BADGES[spec.lane]} · {day(points.run.started_at.date() if points.run else None)}"
+    when = f"{LANE_BADGES[spec.lane]} · {day(points.basis.on if points.basis else None)}"
     return (
         f'<details class="wb-data"><summary>Data</summary>{data_table(spec, points)}'
         f'<p class="wb-note">{when} · <a href="{address}-wide.json" download>Vega-Lite specification</a></p>'

@@ -8,8 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.schemas.computed import ComputedManifest
 from pipeline.schemas.manifest import Manifest
 from pipeline.schemas.question import Axis, ChartSpec, Grouping, NoiseOf
+from pipeline.schemas.words import MEASURED_LANES, Lane
+from pipeline.site.basis import Basis, of_computed, of_run
 from pipeline.site.facts import QueryShape, Rows, Value, newest_run, refuse_twins, summary
 from pipeline.site.words import label
 
@@ -35,10 +38,11 @@ class Point:
 
 @dataclass(frozen=True)
 class Points:
-    """All points of a chart, in drawing order, and the run they come from."""
+    """All points of a chart, in drawing order, the run they come from, and what they stand on."""
 
     points: tuple[Point, ...]
     run: Manifest | None
+    basis: Basis | None = None
 
     @property
     def series(self) -> list[str]:
@@ -61,7 +65,12 @@ class Points:
         return any(point.band for point in self.points)
 
 
-def collect(spec: ChartSpec, rows: Rows, runs: Mapping[str, Manifest]) -> Points:
+def collect(
+    spec: ChartSpec,
+    rows: Rows,
+    runs: Mapping[str, Manifest],
+    computed: Mapping[Lane, ComputedManifest] | None = None,
+) -> Points:
     """Ask the views for one chart's points.
 
     Raises:
@@ -72,7 +81,8 @@ def collect(spec: ChartSpec, rows: Rows, runs: Mapping[str, Manifest]) -> Points
     refuse_twins(frame, run)
     _require(frame, spec)
     band = noise_band(spec.noise, rows, run) if spec.noise else None
-    return Points(tuple(_grouped(frame, spec, band)), run)
+    basis = of_run(run) or of_computed((computed or {}).get(spec.lane))
+    return Points(tuple(_grouped(frame, spec, band)), run, basis)
 
 
 def encoded_columns(spec: ChartSpec) -> list[str]:
@@ -133,8 +143,25 @@ def _line(
         here = frame if place is None else frame[frame[spec.x.column] == place]
         if "repeat" in here.columns and here["repeat"].duplicated().any():
             raise QueryShape(f"the query mixes cells at {names[0]}: a repeat has several rows")
-        value = summary([float(each) for each in here[spec.measured.column]])
+        value = _summed(here, spec)
         yield Point(*names, None if place is None else float(place), value, _half(value, band))
+
+
+def _summed(here: pd.DataFrame, spec: ChartSpec) -> Value:
+    """Median and range of repeats; a computed row brings an interval of its own, or has none.
+
+    Several rows of a computed lane at one place are sweeps: they give a median, and no range of repeats.
+    """
+    value = summary([float(each) for each in here[spec.measured.column]])
+    if spec.lane in MEASURED_LANES:
+        return value
+    low, high = (_own(here, name) for name in ("low", "high"))
+    return Value(value.value, low, high, value.n)
+
+
+def _own(here: pd.DataFrame, name: str) -> float | None:
+    cell = here[name].iloc[0] if name in here.columns else None
+    return None if pd.isna(cell) else float(cell)
 
 
 def _half(value: Value, band: tuple[float, float] | None) -> float | None:
