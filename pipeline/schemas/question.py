@@ -6,13 +6,16 @@ a mistake.
 
 A query of a measured lane returns one row for each repeat: columns `run_id`, `repeat` and `value` (facts) or
 the columns its encodings name (charts). The site takes the median, and the smallest and largest as interval.
+A query of a computed lane returns one row for a fact or a point of a chart: its value, with `low`, `high` and
+`n` where the lane knows them, and `dated` and `versions` where the rows have their own. On the published lane
+a point may have several rows, one for each sweep.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pipeline.schemas.base import Authored
 from pipeline.schemas.words import Lane, Level, Outcome, Topic
@@ -72,16 +75,48 @@ class NoiseOf(Authored):
     metric: str = Field(description="column of observations")
 
 
+class Reference(Authored):
+    """A value that a chart's measured quantity is compared with."""
+
+    value: float = Field(description="where the line lies, in the unit of the measured axis")
+    label: str = Field(min_length=2, description="what it is, written beside the line")
+
+
+class ColumnSpec(Authored):
+    """One column of a page's table."""
+
+    title: str = Field(description="head of the column, in words, without the unit")
+    unit: str = Field("", description="unit, shown in brackets in the head")
+    format: Style | Literal["text", "year"] = Field("number", description="how values are written")
+
+
+class TableSpec(Authored):
+    """A table on a page: a query, and how its columns are written."""
+
+    title: str = Field(min_length=8, description="the finding; {fact} is replaced by that fact's value")
+    caption: str = Field("", description="what the rows are, and where they come from")
+    lane: Lane
+    columns: dict[str, ColumnSpec] = Field(min_length=1, description="columns of the query, in order")
+    sql: str = Field(min_length=8, description="query giving these columns, one row for each line")
+
+
 class ChartSpec(Authored):
     """One chart: a query, how it is drawn, and the finding that is its title."""
 
     title: str = Field(min_length=8, description="the finding; {fact} is replaced by that fact's value")
     caption: str = Field(min_length=8, description="what is plotted, for whom, at what setting")
-    kind: Literal["line", "bar"] = Field(description="line over a quantity, or bars over named things")
+    kind: Literal["line", "bar", "dots", "grid"] = Field(
+        description="line over a quantity; bars over named things; dots, one for each row, over named "
+        "things; or a grid over two quantities, coloured by what wins there"
+    )
     lane: Lane
-    x: Axis = Field(description="quantity along a line chart; the measured quantity of a bar chart")
-    y: Axis | None = Field(None, description="measured quantity of a line chart")
-    series: Grouping = Field(description="lines, or bars")
+    x: Axis = Field(
+        description="quantity along a line chart or a grid; the measured quantity of bars and dots"
+    )
+    y: Axis | None = Field(None, description="measured quantity of a line chart; the other side of a grid")
+    cell: Axis | None = Field(None, description="quantity written in each cell of a grid")
+    series: Grouping = Field(description="lines, bars or rows of dots; of a grid what colours a cell")
+    reference: Reference | None = Field(None, description="a line to compare with, such as an objective")
     panel: Grouping | None = Field(None, description="small multiples")
     noise: NoiseOf | None = Field(None, description="A/A band to draw, none if the metric has no twins")
     sql: str = Field(min_length=8, description="query giving run_id, repeat and the encoded columns")
@@ -89,7 +124,17 @@ class ChartSpec(Authored):
     @property
     def measured(self) -> Axis:
         """The axis that carries the measured quantity."""
+        if self.kind == "grid":
+            return self.cell if self.cell is not None else self.x
         return self.y if self.y is not None else self.x
+
+    @model_validator(mode="after")
+    def _axes_of_its_kind(self) -> Self:
+        needs = {"line": ("y",), "grid": ("y", "cell"), "bar": (), "dots": ()}[self.kind]
+        for axis in needs:
+            if getattr(self, axis) is None:
+                raise ValueError(f"a {self.kind} needs the axis {axis}")
+        return self
 
 
 class Contrast(Authored):
@@ -118,6 +163,7 @@ class Question(Authored):
     headline: str | None = Field(None, description="shorter finding for the home page; may use {fact}")
     facts: dict[str, FactSpec] = Field(min_length=1)
     charts: dict[str, ChartSpec] = Field(default_factory=dict)
+    tables: dict[str, TableSpec] = Field(default_factory=dict)
     calcs: dict[str, CalcSpec] = Field(default_factory=dict)
     contrasts: dict[str, Contrast] = Field(min_length=1)
     related: tuple[str, ...] = Field((), description="slugs of related pages")

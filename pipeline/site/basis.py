@@ -8,6 +8,7 @@ from datetime import date
 from pipeline.schemas.computed import ComputedManifest
 from pipeline.schemas.manifest import Manifest
 from pipeline.schemas.words import Lane
+from pipeline.site.html import attribute, day
 from pipeline.site.words import TOOL_LABELS
 
 NOT_RECORDED = "not recorded"
@@ -38,6 +39,11 @@ def of_computed(manifest: ComputedManifest | None) -> Basis | None:
     if manifest is None:
         return None
     return Basis(manifest.lane, manifest.computed_at.date(), manifest.versions_text or NOT_RECORDED)
+
+
+def origin_words(basis: Basis | None) -> str:
+    """`30 Nov 2026 · vLLM 0.32.0`, as HTML."""
+    return f"{day(basis.on)} · {attribute(basis.versions)}" if basis else NOT_RECORDED
 
 
 def versions_text(run: Manifest | None) -> str:

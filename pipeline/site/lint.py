@@ -105,6 +105,7 @@ def _numbers(page: QuestionPage) -> Iterator[Problem]:
     asked: list[tuple[Callable[[str], object], Iterable[str]]] = [
         (page.fact, page.question.facts),
         (page.points, page.question.charts),
+        (page.table, page.question.tables),
         (page.line, page.question.calcs),
     ]
     for ask, name in ((ask, name) for ask, names in asked for name in names):
@@ -135,6 +136,9 @@ def texts_of(source: PageSource) -> Iterator[tuple[tuple[str, ...], str]]:
     for name, chart in question.charts.items():
         yield ("charts", name, "title"), chart.title
         yield ("charts", name, "caption"), chart.caption
+    for name, table in question.tables.items():
+        yield ("tables", name, "title"), table.title
+        yield ("tables", name, "caption"), table.caption
     for name, calc in question.calcs.items():
         yield ("calcs", name, "note"), calc.note
     for name, contrast in question.contrasts.items():
@@ -168,6 +172,7 @@ def _names(source: PageSource, found: Sequence[MacroCall]) -> Iterator[Problem]:
     known: dict[str, Iterable[str]] = {
         "fact": question.facts,
         "chart": question.charts,
+        "table": question.tables,
         "calc": question.calcs,
         "worked": question.calcs,
         "contrast": question.contrasts,
@@ -185,7 +190,7 @@ def _required(source: PageSource, found: Sequence[MacroCall]) -> Iterator[Proble
             yield Problem(source.name, source.body_line, f"the page does not call {{{{ {name}() }}}}")
     if "contrast" not in called:
         yield Problem(source.name, source.body_line, "the page shows no contrast: {{ contrast() }} shows all")
-    if "chart" not in called and "\n|" not in source.body:
+    if not called & {"chart", "table"} and "\n|" not in source.body:
         yield Problem(source.name, source.body_line, "the page has neither a chart nor a table")
 
 

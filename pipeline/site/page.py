@@ -16,6 +16,7 @@ from pipeline.site.facthtml import fact_link
 from pipeline.site.facts import Fact, QueryShape, measure
 from pipeline.site.frontmatter import PageSource
 from pipeline.site.problems import unknown
+from pipeline.site.tablehtml import TableRows, collect_table
 from pipeline.site.whiteboard import Line, Quantity, given_quantity, inline_html, work_out
 
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -64,6 +65,14 @@ class QuestionPage:
                 ("charts", name), lambda: collect(spec, self.data.rows, self.data.runs, self.data.computed)
             )
         return self._points[name]
+
+    def table(self, name: str) -> TableRows:
+        """Rows of a table of this page."""
+        spec = self.question.tables.get(name) or self._unknown("table", name, self.question.tables)
+        data = self.data
+        return self._asked(
+            ("tables", name), lambda: collect_table(spec, data.rows, data.runs, data.computed)
+        )
 
     def line(self, name: str) -> Line:
         """A line of whiteboard arithmetic."""

@@ -8,6 +8,7 @@ PAGE_MACROS = [
     "calc",
     "worked",
     "chart",
+    "table",
     "contrast",
     "evidence",
     "thresholds",

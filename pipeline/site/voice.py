@@ -17,6 +17,7 @@ from pipeline.site.facthtml import evidence_table, fact_link
 from pipeline.site.html import one_block
 from pipeline.site.page import QuestionPage
 from pipeline.site.problems import unknown
+from pipeline.site.tablehtml import table_html
 from pipeline.site.whiteboard import inline_html, line_html
 
 LEDGER, QUESTIONS, CHARTS = "claims/", "questions/", "assets/charts/"
@@ -106,6 +107,12 @@ class Voice:
             pictures[layout] = svg
             self.site.specifications[f"{address}-{layout}.json"] = json.dumps(drawn)
         return figure(name, spec, points, texts, pictures, self.root + address)
+
+    def table(self, name: str) -> str:
+        """A table of the page with its origin folded below it."""
+        page, rows = self.page, self.page.table(name)
+        spec = page.question.tables[name]
+        return table_html(name, spec, rows, page.fill(spec.title), page.fill(spec.caption))
 
     def contrast(self, *names: str) -> str:
         """Wrong answers, each beside the one to give instead; all of the page where none is named."""

@@ -44,6 +44,7 @@ TOOL_LABELS = {
     "vllm-router": "vllm-router",
     "aiperf": "AIPerf",
     "tensorrt-llm": "TensorRT-LLM",
+    "tensorrt_llm": "TensorRT-LLM",
 }
 
 

@@ -17,7 +17,7 @@ from pipeline.site.charts.lines import spread
 from pipeline.site.charts.palette import HUES, hues, themed, variables
 from pipeline.site.charts.points import Points, collect
 from pipeline.site.facts import QueryShape
-from tests.fixtures.rows import RUN_ID, manifest
+from tests.fixtures.rows import RUN_ID, computed_manifest, manifest
 
 RUNS = {RUN_ID: manifest()}
 LINE: dict[str, Any] = {
@@ -60,7 +60,7 @@ def points(spec: ChartSpec, frame: pd.DataFrame | None = None) -> Points:
     def ask(sql: str) -> pd.DataFrame:
         return NOISE if "noise" in sql else rows() if frame is None else frame
 
-    return collect(spec, ask, RUNS)
+    return collect(spec, ask, RUNS, {"simulated": computed_manifest()})
 
 
 def texts(svg: str) -> list[str]:
@@ -166,3 +166,54 @@ def test_labels_are_pushed_apart_in_order() -> None:
     assert spread([0.9, 0.5], 0.1) == [0.9, 0.5]
     lower, upper = spread([1.0, 1.0], 0.5)
     assert (lower, upper) == (0.75, 1.25)
+
+
+GRID = LINE | {
+    "kind": "grid",
+    "lane": "simulated",
+    "x": {"column": "share", "title": "Shared", "format": "percent"},
+    "y": {"column": "load", "title": "Load", "format": "percent"},
+    "cell": {"column": "gain", "title": "Memory replaced", "unit": "GiB"},
+    "series": {"column": "winner", "order": ["routing", "memory"]},
+}
+CELLS = pd.DataFrame(
+    [(0.1, 0.5, 2.0, "memory"), (0.9, 0.5, 31.5, "routing"), (0.1, 0.9, 4.0, "memory"), (0.9, 0.9, 77.0, "routing")],
+    columns=["share", "load", "gain", "winner"],
+)
+
+
+def test_grid_writes_each_cell_and_names_its_colours_and_axes() -> None:
+    spec = ChartSpec.model_validate(GRID)
+    for drawn, svg in drawings(spec, points(spec, CELLS), "Where routing wins").values():
+        assert set(texts(svg)) >= {"2", "31.5", "4", "77", "routing", "memory", "Shared", "Load", "10.0\xa0%", "90.0\xa0%"}
+        assert len(drawn["datasets"]["points"]) == 4
+
+
+def test_grid_refuses_two_rows_for_one_cell() -> None:
+    spec = ChartSpec.model_validate(GRID)
+    with pytest.raises(QueryShape, match="2 rows for one point"):
+        points(spec, pd.concat([CELLS, CELLS.head(1)]))
+
+
+DOTS = LINE | {
+    "kind": "dots",
+    "lane": "published",
+    "x": {"column": "ratio", "title": "Throughput ratio", "format": "times"},
+    "y": None,
+    "series": {"column": "model"},
+    "reference": {"value": 1.0, "label": "equal"},
+}
+
+
+def test_every_sweep_is_a_dot_beside_the_line_of_equality() -> None:
+    spec = ChartSpec.model_validate(DOTS)
+    frame = pd.DataFrame({"ratio": [1.3, 1.5, 0.9], "model": ["70B", "70B", "120B"]})
+    drawn = points(spec, frame)
+    assert [point.value.value for point in drawn.points] == [1.3, 1.5, 0.9]
+    for _, svg in drawings(spec, drawn, "Ratios").values():
+        assert {"equal", "70B", "120B"} <= set(texts(svg))
+
+
+def test_a_chart_without_the_axis_its_kind_needs_is_refused() -> None:
+    with pytest.raises(ValueError, match="a grid needs the axis cell"):
+        ChartSpec.model_validate(GRID | {"cell": None})

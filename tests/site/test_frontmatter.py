@@ -26,7 +26,7 @@ def line_of(text: str, part: str) -> int:
     [
         ("topic: memory", "topic: memories", "field topic: Input should be 'memory'"),
         ("  pool: {label: KV pool, lane: cpu", "  pool: {label: KV pool, lane: tpu", "field facts.pool.lane"),
-        ("    kind: line", "    kind: pie", "field charts.pressure.kind: Input should be 'line' or 'bar'"),
+        ("    kind: line", "    kind: pie", "field charts.pressure.kind: Input should be 'line', 'bar', 'dots' or 'grid'"),
         ("    label: bad", "    label: bad\n    colour: red", "field contrasts.paging.colour: Extra inputs"),
         ("{M05: fails}", "{M05: wrong}", "field written_for.M05"),
     ],

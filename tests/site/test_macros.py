@@ -31,6 +31,7 @@ ON_QUESTIONS = {
     "fact": ("Preempted {{ fact('preempted') }} times.", ["Preempted 67 times."]),
     "calc": ("{{ calc('blocks') }}", ["2,048 tokens / 32 tokens = 64 blocks < 100 blocks by arithmetic"]),
     "worked": ("That is {{ worked('blocks') }}.", ["That is 64 blocks ."]),
+    "table": ("{{ table('pools') }}", ["KV pool (tokens)", "2,048", "vLLM", "measured on CPU", "reproduce"]),
     "chart": ("{{ chart('pressure') }}", ["Preemptions rise: 67 at 2,048 tokens .", "Preemptions by pool."]),
     "contrast": (
         "{{ contrast() }}",

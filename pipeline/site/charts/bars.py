@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from pipeline.schemas.question import ChartSpec
-from pipeline.site.charts.layout import Layout, text_width, tick_labels, tooltips, top_of
+from pipeline.site.charts.layout import Layout, reference_layers, text_width, tick_labels, tooltips, top_of
 from pipeline.site.charts.points import axis_title
 
 Record = dict[str, Any]
@@ -42,7 +42,7 @@ def _panel(spec: ChartSpec, name: str, top: float) -> Any:
     rule = base.mark_rule(strokeWidth=1.8).encode(x=_x(spec, "low", top), x2="high:Q", color=_ink())
     text = base.mark_text(align="left", dx=6).encode(x=_x(spec, "edge", top), text="text:N", color=_ink())
     edged = text.transform_calculate(edge="max(datum.high, datum.band_high)")
-    return alt.layer(bar, band, rule, edged)
+    return alt.layer(bar, band, rule, edged, *reference_layers(spec, across=True))
 
 
 def _width(rows: list[Record], layout: Layout, columns: int) -> int:

@@ -10,6 +10,8 @@ import vl_convert
 
 from pipeline.schemas.question import ChartSpec
 from pipeline.site.charts.bars import bar_chart
+from pipeline.site.charts.dots import dot_chart
+from pipeline.site.charts.grids import grid_chart
 from pipeline.site.charts.layout import LAYOUTS, Layout, records
 from pipeline.site.charts.lines import line_chart
 from pipeline.site.charts.palette import INK, config, themed
@@ -19,6 +21,8 @@ Specification = dict[str, Any]
 KINDS: dict[str, Callable[[ChartSpec, list[dict[str, Any]], Layout], Specification]] = {
     "line": line_chart,
     "bar": bar_chart,
+    "dots": dot_chart,
+    "grid": grid_chart,
 }
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pipeline.schemas.question import ChartSpec
 from pipeline.schemas.words import MEASURED_LANES
-from pipeline.site.charts.points import Point, Points, axis_title, series_label
+from pipeline.site.charts.points import Point, Points, axis_title, places, series_label
 from pipeline.site.facts import reproduce
-from pipeline.site.html import aligned, attribute, day, one_block, table
+from pipeline.site.basis import origin_words
+from pipeline.site.html import aligned, attribute, one_block, table
 from pipeline.site.numbers import written
 from pipeline.site.words import LANE_BADGES, label
 
@@ -66,8 +67,9 @@ def data_table(spec: ChartSpec, points: Points) -> str:
     """The points as a table: units in the heads, numbers lined up on the decimal point."""
     names = ([spec.panel.column] if spec.panel else []) + [spec.series.column]
     heads = [label(name).capitalize() for name in names]
-    heads += [axis_title(spec.x).replace(", log scale", "")] if spec.kind == "line" else []
-    heads += [axis_title(spec.measured), "Smallest", "Largest", "n"]
+    heads += [axis_title(axis).replace(", log scale", "") for axis in places(spec)]
+    ends = ["Smallest", "Largest"] if spec.lane in MEASURED_LANES else ["Low", "High"]
+    heads += [axis_title(spec.measured), *ends, "n"]
     numeric = range(len(names), len(heads))
     columns = list(zip(*(_cells(spec, point) for point in points.points), strict=True))
     lined = [aligned(column) if i in numeric else column for i, column in enumerate(columns)]
@@ -77,14 +79,14 @@ def data_table(spec: ChartSpec, points: Points) -> str:
 def _cells(spec: ChartSpec, point: Point) -> list[str]:
     value, style = point.value, spec.measured.format
     names = ([label(point.panel)] if spec.panel else []) + [series_label(point.series, spec.series)]
-    place = [written(point.x, spec.x.format)] if spec.kind == "line" else []
+    place = [written(at, axis.format) for at, axis in zip((point.x, point.y), places(spec), strict=False)]
     numbers = [written(number, style) for number in (value.value, value.low, value.high)]
     return [*names, *place, *numbers, str(value.n)]
 
 
 def _details(spec: ChartSpec, points: Points, address: str) -> str:
     command = attribute(reproduce(spec.sql, points.run))
-    when = f"{LANE_BADGES[spec.lane]} · {day(points.basis.on if points.basis else None)}"
+    when = f"{LANE_BADGES[spec.lane]} · {origin_words(points.basis)}"
     return (
         f'<details class="wb-data"><summary>Data</summary>{data_table(spec, points)}'
         f'<p class="wb-note">{when} · <a href="{address}-wide.json" download>Vega-Lite specification</a></p>'

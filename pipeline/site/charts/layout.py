@@ -8,7 +8,8 @@ from typing import Any
 import altair as alt
 
 from pipeline.schemas.question import ChartSpec, Style
-from pipeline.site.charts.palette import Hue, hues
+from pipeline.schemas.words import MEASURED_LANES
+from pipeline.site.charts.palette import MUTED, Hue, hues
 from pipeline.site.charts.points import Point, Points, series_label
 from pipeline.site.numbers import NBSP, written
 from pipeline.site.words import label
@@ -57,6 +58,8 @@ def records(spec: ChartSpec, points: Points) -> list[dict[str, Any]]:
 def top_of(rows: list[dict[str, Any]], spec: ChartSpec) -> float:
     """Upper end of a measured axis that starts at zero; a large share ends at 1."""
     highest = max((max(row["high"], row["band_high"]) for row in rows), default=0.0)
+    if spec.reference:
+        highest = max(highest, spec.reference.value)
     if spec.measured.format == "percent" and WHOLE < highest <= 1:
         return 1.0
     return highest * 1.04 if highest > 0 else 1.0
@@ -70,13 +73,37 @@ def text_width(text: str, size: int) -> int:
 def tooltips(spec: ChartSpec) -> list[alt.Tooltip]:
     """What the live chart says under the pointer."""
     shown = [alt.Tooltip("label:N", title=" ")]
-    shown += [alt.Tooltip("x_text:N", title=spec.x.title)] if spec.kind == "line" else []
+    shown += [alt.Tooltip("x_text:N", title=spec.x.title)] if spec.kind in ("line", "grid") else []
+    shown += [alt.Tooltip("y_text:N", title=spec.y.title)] if spec.kind == "grid" and spec.y else []
     shown.append(alt.Tooltip("text:N", title=spec.measured.title))
+    if spec.lane not in MEASURED_LANES:
+        return [*shown, alt.Tooltip("interval:N", title="interval")]
     return [
         *shown,
         alt.Tooltip("interval:N", title="smallest to largest"),
         alt.Tooltip("n:Q", title="repeats"),
     ]
+
+
+def reference_layers(spec: ChartSpec, *, across: bool) -> list[Any]:
+    """The line to compare with and its words; none where the chart has none.
+
+    Args:
+        spec: the chart.
+        across: the measured axis is horizontal, so the line stands upright.
+    """
+    if spec.reference is None:
+        return []
+    row = inline([{"at": spec.reference.value, "words": spec.reference.label}])
+    bare = alt.Chart(row)
+    base = bare.encode(x=alt.X("at:Q")) if across else bare.encode(y=alt.Y("at:Q"))
+    rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.5, color=MUTED)
+    place: dict[str, Any] = (
+        {"y": 0, "align": "left", "dx": 4, "dy": -6, "baseline": "bottom"}
+        if across
+        else {"x": 4, "align": "left", "dy": -5, "baseline": "bottom"}
+    )
+    return [rule, base.mark_text(color=MUTED, **place).encode(text="words:N")]
 
 
 def _record(spec: ChartSpec, point: Point, span: tuple[float, float, float], hue: Hue) -> dict[str, Any]:
@@ -87,6 +114,8 @@ def _record(spec: ChartSpec, point: Point, span: tuple[float, float, float], hue
         "panel": label(point.panel),
         "x": point.x,
         "x_text": "" if point.x is None else written(point.x, spec.x.format, spec.x.unit),
+        "y": point.y,
+        "y_text": "" if point.y is None or spec.y is None else written(point.y, spec.y.format, spec.y.unit),
         "value": value,
         "low": low,
         "high": high,

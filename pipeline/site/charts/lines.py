@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from pipeline.schemas.question import ChartSpec
-from pipeline.site.charts.layout import Layout, inline, text_width, tick_labels, tooltips, top_of
+from pipeline.site.charts.layout import Layout, inline, reference_layers, text_width, tick_labels, tooltips, top_of
 from pipeline.site.charts.palette import MUTED
 from pipeline.site.charts.points import axis_title
 
@@ -116,6 +116,7 @@ def line_chart(spec: ChartSpec, rows: list[Record], layout: Layout) -> dict[str,
         _dot(frame),
         *_values(frame),
         *_names(frame),
+        *reference_layers(spec, across=False),
     ]
     size = {"width": layout.width - frame.gutter - AXIS_WIDTH, "height": layout.height}
     chart = alt.layer(*layers).properties(**size)

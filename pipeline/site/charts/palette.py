@@ -35,6 +35,11 @@ FIXED = {
     "power_of_two": SKY,
     "consistent_hash": ORANGE,
     "random": PURPLE,
+    "tensorrt_llm": VERMILION,
+    # What wins in a cell of a grid.
+    "routing": GREEN,
+    "memory": ORANGE,
+    "neither": GREY,
 }
 _REST = (BLUE, SKY, ORANGE, PURPLE, GREEN)
 

@@ -24,7 +24,8 @@ class Point:
     Args:
         series: name of the line or bar in the data.
         panel: small multiple it belongs to, empty where there is one.
-        x: position along a line chart, None on bars.
+        x: position along a line chart or grid, None on bars and dots.
+        y: position up a grid, None elsewhere.
         value: median, interval and count of the repeats.
         band: half width of the A/A noise band in the unit of the value, None where there are no twins.
     """
@@ -32,6 +33,7 @@ class Point:
     series: str
     panel: str
     x: float | None
+    y: float | None
     value: Value
     band: float | None
 
@@ -88,7 +90,7 @@ def collect(
 def encoded_columns(spec: ChartSpec) -> list[str]:
     """Columns the query must give."""
     wanted = [spec.measured.column, spec.series.column]
-    wanted += [spec.x.column] if spec.kind == "line" else []
+    wanted += [axis.column for axis in places(spec)]
     wanted += [spec.panel.column] if spec.panel else []
     return list(dict.fromkeys(wanted))
 
@@ -138,13 +140,31 @@ def _ordered(frame: pd.DataFrame, grouping: Grouping | None) -> list[str]:
 def _line(
     frame: pd.DataFrame, spec: ChartSpec, names: tuple[str, str], band: tuple[float, float] | None
 ) -> Iterator[Point]:
-    places = sorted(frame[spec.x.column].dropna().unique()) if spec.kind == "line" else [None]
-    for place in places:
-        here = frame if place is None else frame[frame[spec.x.column] == place]
-        if "repeat" in here.columns and here["repeat"].duplicated().any():
-            raise QueryShape(f"the query mixes cells at {names[0]}: a repeat has several rows")
+    columns = [axis.column for axis in places(spec)]
+    groups: Any = frame.groupby(columns, sort=True) if columns else [((), frame)]
+    if spec.kind == "dots":
+        groups = [((), frame.iloc[[row]]) for row in range(len(frame))]
+    place: tuple[Any, ...]
+    for place, here in groups:
+        _refuse_several(here, spec, names[0])
         value = _summed(here, spec)
-        yield Point(*names, None if place is None else float(place), value, _half(value, band))
+        at: list[float | None] = [float(each) for each in place]
+        x, y = [*at, None, None][:2]
+        yield Point(*names, x, y, value, _half(value, band))
+
+
+def places(spec: ChartSpec) -> list[Axis]:
+    """Axes that say where a point lies; the others say how much."""
+    wanted = [spec.x] if spec.kind == "line" else [spec.x, spec.y] if spec.kind == "grid" else []
+    return [axis for axis in wanted if axis is not None]
+
+
+def _refuse_several(here: pd.DataFrame, spec: ChartSpec, name: str) -> None:
+    """A repeat is one row of a point; so is a computed answer, except where sweeps of others add up."""
+    if "repeat" in here.columns and here["repeat"].duplicated().any():
+        raise QueryShape(f"the query mixes cells at {name}: a repeat has several rows")
+    if spec.lane not in (*MEASURED_LANES, "published") and len(here) > 1:
+        raise QueryShape(f"the query gives {len(here)} rows for one point of {name}")
 
 
 def _summed(here: pd.DataFrame, spec: ChartSpec) -> Value:
