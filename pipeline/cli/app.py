@@ -19,8 +19,10 @@ from pydantic_settings import (
 from pipeline import __version__
 from pipeline.cli.build import BuildCommand
 from pipeline.cli.check import CheckCommand
+from pipeline.cli.cost import CostCommand
 from pipeline.cli.doctor import DoctorCommand
 from pipeline.cli.env import EnvCommand
+from pipeline.cli.fit import FitCommand
 from pipeline.cli.preview import PreviewCommand
 from pipeline.cli.query import QueryCommand
 from pipeline.cli.run import RunCommand
@@ -51,6 +53,8 @@ class Weighbridge(BaseSettings):
     check: CliSubCommand[CheckCommand]
     preview: CliSubCommand[PreviewCommand]
     query: CliSubCommand[QueryCommand]
+    fit: CliSubCommand[FitCommand]
+    cost: CliSubCommand[CostCommand]
     runs: CliSubCommand[RunsCommand]
     env: CliSubCommand[EnvCommand]
     doctor: CliSubCommand[DoctorCommand]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from pipeline.cli.derived import compute_derived, derived_inputs
 from pipeline.errors import InputError
 from pipeline.paths import Workspace
 from pipeline.schemas.computed import ComputedProfile
@@ -27,7 +28,9 @@ class ComputedLane:
     compute: Callable[[Workspace, Say], Computation]
 
 
-LANES: dict[Lane, ComputedLane] = {}
+LANES: dict[Lane, ComputedLane] = {
+    "derived": ComputedLane(derived_inputs, compute_derived),
+}
 
 
 def show_computed(profile: ComputedProfile) -> str:

@@ -2,6 +2,36 @@
 
 from __future__ import annotations
 
+from pipeline.schemas import derived
 from pipeline.store.computed import ComputedTable
 
-TABLES: tuple[ComputedTable, ...] = ()
+TABLES: tuple[ComputedTable, ...] = (
+    ComputedTable(
+        "models", "derived", derived.ModelRow, "Models with a public config, and sizes that claims speak of."
+    ),
+    ComputedTable(
+        "hardware", "derived", derived.HardwareRow, "GPU boards, phones and TPU chips, with their sources."
+    ),
+    ComputedTable("links", "derived", derived.LinkRow, "Links that bytes cross, and the time of a gigabyte."),
+    ComputedTable(
+        "prices", "derived", derived.PriceRow, "The editable price file, each price with source and day."
+    ),
+    ComputedTable(
+        "releases", "derived", derived.ReleaseRow, "Versions that people name, and whether they exist."
+    ),
+    ComputedTable(
+        "kv_cases", "derived", derived.KvCaseRow, "Public logs of KV pools against the arithmetic."
+    ),
+    ComputedTable("fit", "derived", derived.FitRow, "What fits where under each engine's own rule."),
+    ComputedTable("cost", "derived", derived.CostRow, "The least that a request can cost, by model and GPU."),
+    ComputedTable(
+        "gpus_needed", "derived", derived.GpusNeededRow, "Fewest GPUs for weights, by bits and memory."
+    ),
+    ComputedTable("time_floors", "derived", derived.TimeFloorRow, "Times that no software beats."),
+    ComputedTable(
+        "fragmentation", "derived", derived.FragmentationRow, "KV memory that a layout wastes, by trace."
+    ),
+    ComputedTable(
+        "arithmetic", "derived", derived.ArithmeticRow, "Arithmetic that claims contain, worked out."
+    ),
+)

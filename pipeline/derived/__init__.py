@@ -1,0 +1,1 @@
+"""Arithmetic with sources: what fits, the least time, the least cost."""
