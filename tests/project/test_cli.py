@@ -42,7 +42,16 @@ def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
 
 
 def test_the_commands_are_those_that_the_docs_name() -> None:
-    assert {path[0] for path in ALL} == {"run", "build", "check", "preview", "query", "runs", "env", "doctor"}
+    answering = {"query", "fit", "cost"}
+    assert {path[0] for path in ALL} == {
+        "run",
+        "build",
+        "check",
+        "preview",
+        "runs",
+        "env",
+        "doctor",
+    } | answering
     assert {path for path in ALL if path[0] in ("runs", "env") and len(path) == 2} >= {
         *(("runs", name) for name in ("list", "show", "promote", "discard")),
         *(("env", name) for name in ("setup", "list", "remove")),
