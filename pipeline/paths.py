@@ -73,3 +73,12 @@ def cache_root() -> Path:
         return Path(override)
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "weighbridge"
+
+
+def without_places(text: str, *roots: Path) -> str:
+    """Text without this machine's folders: what is stored must be the same wherever it was made."""
+    named = [(root, "$RUN") for root in roots] + [(cache_root(), "$CACHE"), (REPOSITORY, ".")]
+    for root, name in [*named, (Path.home(), "$HOME")]:
+        if root != Path(root.anchor):
+            text = text.replace(str(root), name)
+    return text

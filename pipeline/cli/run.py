@@ -12,8 +12,9 @@ from pydantic_settings import CliPositionalArg
 from pipeline.cli.computed import compute, show_computed
 from pipeline.cli.say import say
 from pipeline.environments import environment
-from pipeline.lanes.cpu import Places
+from pipeline.lanes.cpu import CpuLane
 from pipeline.lanes.rows import RunContext
+from pipeline.lanes.serving import Places
 from pipeline.paths import Workspace
 from pipeline.plan import load_any_profile, plan
 from pipeline.process import stop_leftovers
@@ -100,7 +101,7 @@ def measure(ws: Workspace, planned: Plan, *, fresh: bool = False) -> Path:
     context = RunContext(journal.run_id, host.host_id, versions)
     say(f"run {journal.run_id}")
     try:
-        run_plan(planned, context, journal, places, say)
+        run_plan(planned, context, journal, places, say, CpuLane())
     except KeyboardInterrupt:
         say(f"stopped; finished cells are kept, `weighbridge run {planned.profile.name}` goes on from here")
         raise

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pipeline.schemas.cell import EngineKnobs
+from pipeline.schemas.launch import Launch
 from pipeline.telemetry.prometheus import Sample
 
 
@@ -20,12 +21,14 @@ class ServerSpec:
     core: int | None
     logs: Path
     notes: Path
+    gpus: tuple[int, ...] = ()
 
 
 class Server(Protocol):
     """One running replica."""
 
     spec: ServerSpec
+    launch: Launch | None
 
     @property
     def url(self) -> str:
@@ -51,8 +54,23 @@ class Server(Protocol):
     def counters(self) -> Sample:
         """One reading of its counters."""
 
-    def reset_prefix_cache(self) -> None:
-        """Forget all cached prefixes."""
+    def begin_cell(self) -> None:
+        """A cell starts: forget peaks that the engine's counters have kept."""
+
+    def kv_usage(self) -> float | None:
+        """Share of KV blocks in use now, 0 to 1; None where the engine does not say."""
+
+    def model_name(self) -> str:
+        """The name that requests must carry."""
+
+    def pids(self) -> frozenset[int] | None:
+        """Its processes; None where they cannot be known."""
+
+    def cause(self) -> str | None:
+        """The line of the log that names what went wrong."""
+
+    def reset_prefix_cache(self) -> bool:
+        """Forget all cached prefixes; false where the engine has no way to."""
 
     def alive(self) -> bool:
         """Whether the process runs."""

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from pipeline.errors import DataError
+from pipeline.lanes.counted import block_tokens, grown, pool_of, whole_cell
 from pipeline.lanes.percentiles import mean_or_none, percentile_or_none
 from pipeline.lanes.phases import part, phases_of
 from pipeline.lanes.served import Served
-from pipeline.lanes.workers import recomputed_tokens, scheduled_tokens, worker_of
+from pipeline.lanes.workers import worker_of
 from pipeline.load import SentRequest
 from pipeline.load.ceiling import ceiling_tokens
-from pipeline.schemas.identity import cell_id, series_id, workload_hash
+from pipeline.schemas.identity import cell_id, series_id, serving_versions, workload_hash
 from pipeline.schemas.observation import SCHEMA_VERSION, Observation, RequestRow
 from pipeline.schemas.profile import PlannedCell
 from pipeline.schemas.words import Phase
-from pipeline.telemetry.prometheus import increase
 
+_KNOBS = (
+    *("kv_dtype", "weights", "backend", "admission", "cuda_graphs", "chunked_prefill"),
+    *("gpu_memory_share", "kv_offload_gib", "weight_offload_gib", "tensor_parallel"),
+)
 RESULT_FIELDS = tuple(Observation.model_fields)[tuple(Observation.model_fields).index("requests") :]
 
 
@@ -42,7 +46,8 @@ def ok_rows(
         DataError: where the engines' counters and the requests contradict each other.
     """
     _cross_check(served)
-    shared = _identity(context, planned, started, served.dataset, "ok", None) | _pool(served)
+    shared = _identity(context, planned, started, served.dataset, "ok", None) | pool_of(planned, served)
+    shared |= _as_served(shared, served)
     return [
         Observation(
             **shared,
@@ -67,6 +72,8 @@ def failed_row(
         duration_s=None,
         kv_pool_blocks=planned.cell.engine.kv_pool_blocks,
         kv_pool_tokens=None,
+        kv_pool_gib=None,
+        launch_id=None,
     )
 
 
@@ -120,13 +127,15 @@ def _identity(
         "failure": failure,
         "started_at": started,
         "engine": engine.name,
-        "engine_version": context.versions.get(engine.name),
+        "engine_version": serving_versions(cell, context.versions).get(engine.name),
         "model": engine.model,
         "replicas": engine.replicas,
         "policy": cell.router.policy if cell.router else None,
         "router_version": context.versions.get("vllm-router") if cell.router else None,
         "answers_render": engine.answers_render,
         "prefix_caching": engine.prefix_caching,
+        **{name: getattr(engine, name) for name in _KNOBS},
+        "superseded": planned.superseded,
         "traffic": work.traffic,
         "concurrency": work.concurrency,
         "request_rate_per_s": work.request_rate_per_s,
@@ -138,14 +147,12 @@ def _identity(
     }
 
 
-def _pool(served: Served) -> dict[str, int | None]:
-    """The pool as the server states it, not as it was asked for."""
-    blocks = served.after[0].label("vllm:cache_config_info", "num_gpu_blocks")
-    size = served.after[0].label("vllm:cache_config_info", "block_size")
-    known = blocks is not None and size is not None
+def _as_served(shared: Mapping[str, Any], served: Served) -> dict[str, str | None]:
+    """Version and command line of the server that really answered."""
+    launch = served.launch
     return {
-        "kv_pool_blocks": int(blocks or 0) if known else None,
-        "kv_pool_tokens": int(blocks or 0) * int(size or 0) if known else None,
+        "engine_version": served.version or shared["engine_version"],
+        "launch_id": launch.launch_id if launch else None,
     }
 
 
@@ -167,8 +174,9 @@ def _results(planned: PlannedCell, served: Served, phase: Phase) -> dict[str, An
             "req_s": len(answered) / duration if duration else None,
             "tok_s": outputs / duration if duration and outputs is not None else None,
             "output_tokens": outputs,
+            "tok_s_per_gpu": _per_gpu(planned, outputs, duration),
         }
-        | (_whole(served) if phase == "whole" else {})
+        | (whole_cell(planned, served, outputs, duration) if phase == "whole" else {})
     )
 
 
@@ -196,8 +204,14 @@ def _ceiling(planned: PlannedCell, served: Served, phase: Phase) -> float:
     """In the order the requests were really sent: sessions interleave as the client chose."""
     by_place = _prompts_by_place(served)
     ordered = [by_place[r.session_id, r.turn] for r in served.load.requests]
-    hits = part(ceiling_tokens(ordered, planned.cell.engine.block_size_tokens), phase)
+    hits = part(ceiling_tokens(ordered, block_tokens(planned, served)), phase)
     return sum(hits) / sum(len(prompt.text) for prompt in part(ordered, phase))
+
+
+def _per_gpu(planned: PlannedCell, outputs: int | None, duration_s: float | None) -> float | None:
+    if planned.cell.lane != "gpu" or outputs is None or not duration_s:
+        return None
+    return outputs / duration_s / (planned.cell.engine.gpus * planned.cell.engine.replicas)
 
 
 def _balance(served: Served, answered: Sequence[SentRequest]) -> dict[str, Any]:
@@ -216,70 +230,9 @@ def _balance(served: Served, answered: Sequence[SentRequest]) -> dict[str, Any]:
     }
 
 
-def _whole(served: Served) -> dict[str, Any]:
-    """What only the engines' own counters tell, so only for a cell as a whole."""
-    prompt, cached = (
-        _grown(served, "vllm:prompt_tokens_total"),
-        _grown(served, "vllm:prompt_tokens_cached_total"),
-    )
-    output, preempted = (
-        _grown(served, "vllm:generation_tokens_total"),
-        _grown(served, "vllm:num_preemptions_total"),
-    )
-    queried = _grown(served, "vllm:prefix_cache_queries_total")
-    hits = _grown(served, "vllm:prefix_cache_hits_total")
-    scheduled = scheduled_tokens(served.logs)
-    row: dict[str, Any] = {
-        "prompt_tokens": prompt,
-        "cached_tokens": cached,
-        "output_tokens": output,
-        "preemptions": preempted,
-        "prefix_hit_rate": hits / queried if queried and hits is not None else _no_queries(cached),
-        "recomputed_tokens": recomputed_tokens(scheduled, prompt, cached, output, len(served.load.answered)),
-        "queue_mean_ms": _histogram_mean_ms(served, "vllm:request_queue_time_seconds"),
-        "prefill_mean_ms": _histogram_mean_ms(served, "vllm:request_prefill_time_seconds"),
-    }
-    if served.decisions:
-        row |= {
-            "router_prefix_hits": served.decisions.hits,
-            "router_prefix_misses": served.decisions.misses,
-            "router_missing_tokens": served.decisions.missing_tokens,
-        }
-    if served.memory:
-        seen = served.memory
-        row |= {
-            "rss_before_gib": seen.before_gib,
-            "rss_peak_gib": seen.peak_gib,
-            "rss_after_gib": seen.after_gib,
-            "kv_usage_peak": seen.kv_usage_peak,
-        }
-    return row
-
-
-def _no_queries(cached: int | None) -> float | None:
-    """With caching off the cache is never asked; the engine still counts cached tokens, and counts none."""
-    return 0.0 if cached == 0 else None
-
-
-def _grown(served: Served, name: str) -> int | None:
-    """Growth of a counter over all replicas; None where any of them lacks it."""
-    parts = [increase(before, after, name) for before, after in zip(served.before, served.after, strict=True)]
-    known = [value for value in parts if value is not None]
-    return int(sum(known)) if len(known) == len(parts) else None
-
-
-def _histogram_mean_ms(served: Served, name: str) -> float | None:
-    pairs = list(zip(served.before, served.after, strict=True))
-    total = [increase(b, a, f"{name}_sum") for b, a in pairs]
-    count = [increase(b, a, f"{name}_count") for b, a in pairs]
-    if None in total or not sum(c or 0 for c in count):
-        return None
-    return 1000.0 * sum(t or 0 for t in total) / sum(c or 0 for c in count)
-
-
 def _cross_check(served: Served) -> None:
     """The engines and the client must tell of the same requests."""
-    finished = _grown(served, "vllm:request_success_total")
+    finished = grown(served, "requests_finished")
     answered = len(served.load.answered)
     if finished is not None and finished != answered:
         raise DataError(

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pipeline.engines import Server
 from pipeline.load import LoadResult, Prompt
 from pipeline.routers import RouterDecisions
+from pipeline.schemas.launch import Launch
+from pipeline.telemetry.gpu import GpuSeen
 from pipeline.telemetry.prometheus import Sample
 
 
@@ -19,6 +21,7 @@ class Memory:
     peak_gib: float | None
     after_gib: float | None
     kv_usage_peak: float | None
+    gpu: GpuSeen | None
 
 
 @dataclass(frozen=True)
@@ -34,3 +37,5 @@ class Served:
     decisions: RouterDecisions | None
     memory: Memory | None
     servers: Sequence[Server]
+    version: str | None = None
+    launch: Launch | None = None

@@ -8,11 +8,13 @@ from contextlib import ExitStack
 from typing import Protocol
 
 from pipeline.engines import Server
-from pipeline.errors import EngineFailure, WeighbridgeError
-from pipeline.lanes import cpu
+from pipeline.errors import EngineFailure, EnvironmentMissing, WeighbridgeError
+from pipeline.lanes import serving
 from pipeline.lanes.rows import RunContext
+from pipeline.lanes.serving import Lane, Places
 from pipeline.run.progress import Progress
 from pipeline.schemas.identity import cell_id
+from pipeline.schemas.launch import Launch
 from pipeline.schemas.observation import Observation, RequestRow
 from pipeline.schemas.profile import Plan, PlannedCell
 
@@ -25,19 +27,22 @@ class Sink(Protocol):
     def append(self, rows: Sequence[Observation], requests: Sequence[RequestRow]) -> None:
         """Store one finished cell for good."""
 
+    def launched(self, launches: Sequence[Launch]) -> None:
+        """Keep how servers were started; a start that is known already changes nothing."""
+
     def done(self) -> set[tuple[str, int]]:
         """Cells and repeats that need not be measured again."""
 
 
 def run_plan(
-    plan: Plan, context: RunContext, sink: Sink, places: cpu.Places, say: Callable[[str], None]
+    plan: Plan, context: RunContext, sink: Sink, places: Places, say: Callable[[str], None], lane: Lane
 ) -> None:
     """Measure every cell of the plan that the sink does not hold yet."""
     done = sink.done()
     todo = [cell for cell in plan.cells if (cell_id(cell.cell, context.versions), cell.repeat) not in done]
     progress = Progress(plan, todo, say)
     for _, group in itertools.groupby(todo, lambda cell: (cell.repeat % 100, cell.server_key)):
-        _Group(list(group), context, sink, places, progress).run()
+        _Group(list(group), context, sink, places, progress, lane).run()
     progress.end()
 
 
@@ -49,36 +54,43 @@ class _Group:
         cells: list[PlannedCell],
         context: RunContext,
         sink: Sink,
-        places: cpu.Places,
+        places: Places,
         progress: Progress,
+        lane: Lane,
     ) -> None:
         self._left, self._context, self._sink = cells, context, sink
-        self._places, self._progress = places, progress
+        self._places, self._progress, self._lane = places, progress, lane
 
     def run(self) -> None:
-        starts = 0
+        failed = 0
         while self._left:
-            starts += 1
             try:
                 with ExitStack() as stack:
                     servers = self._start(stack)
+                    failed = 0
                     self._serve(servers)
-            except EngineFailure as error:
-                if starts >= START_TRIES:
+            except (EngineFailure, EnvironmentMissing) as error:
+                failed += 1
+                if failed >= START_TRIES or isinstance(error, EnvironmentMissing):
                     self._fail(self._left, error.message)
                     self._left = []
 
     def _start(self, stack: ExitStack) -> list[Server]:
         knobs = self._left[0].cell.engine
         self._progress.servers(knobs)
-        return stack.enter_context(cpu.servers_for(knobs, self._places))
+        servers = stack.enter_context(self._lane.servers_for(knobs, self._places))
+        self._sink.launched([server.launch for server in servers if server.launch])
+        return servers
 
     def _serve(self, servers: list[Server]) -> None:
+        seen: set[str] = set()
         while self._left:
             planned = self._left[0]
+            if self._would_remember(planned, servers, seen):
+                return  # started again for the cells that are left
             self._progress.begin(planned)
             try:
-                rows, requests = cpu.measure(self._context, planned, servers, self._places)
+                rows, requests = serving.measure(self._lane, self._context, planned, servers, self._places)
             except WeighbridgeError as error:
                 self._left.pop(0)
                 self._fail([planned], error.message)
@@ -89,8 +101,15 @@ class _Group:
             self._sink.append(rows, requests)
             self._progress.end_cell(planned, rows[0])
 
+    def _would_remember(self, planned: PlannedCell, servers: list[Server], seen: set[str]) -> bool:
+        """Whether the servers hold this cell's prompts from before and have no way to forget them."""
+        prompts = f"{planned.cell.workload.seed} {planned.cell.workload.traffic}"
+        known = prompts in seen and planned.cell.engine.prefix_caching
+        seen.add(prompts)
+        return known and not all(server.reset_prefix_cache() for server in servers)
+
     def _fail(self, cells: Iterable[PlannedCell], why: str) -> None:
         for planned in cells:
-            row = cpu.failure(self._context, planned, why)
+            row = serving.failure(self._context, planned, why, self._places)
             self._sink.append([row], [])
             self._progress.end_cell(planned, row)

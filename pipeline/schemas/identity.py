@@ -16,9 +16,10 @@ _ROUTER = "vllm-router"
 def canonical(cell: Cell) -> dict[str, Any]:
     """The knobs of a cell that are set on purpose, as plain JSON values.
 
-    A knob equal to its default is left out, so a knob added later changes no id of an old cell.
+    A knob equal to its default is left out, so a knob added later changes no id of an old cell. An engine
+    version asked for by name is no knob: it counts among the versions.
     """
-    return cell.model_dump(mode="json", exclude_defaults=True)
+    return cell.model_dump(mode="json", exclude_defaults=True, exclude={"engine": {"version"}})
 
 
 def cell_id(cell: Cell, versions: Mapping[str, str]) -> str:
@@ -29,8 +30,14 @@ def cell_id(cell: Cell, versions: Mapping[str, str]) -> str:
         versions: tool name to version; only the cell's engine, and the router if it has one, count.
     """
     serving = [cell.engine.name] + ([_ROUTER] if cell.router else [])
-    counted = {name: versions[name] for name in serving if name in versions}
+    counted = {name: version for name, version in serving_versions(cell, versions).items() if name in serving}
     return _digest({"cell": canonical(cell), "versions": counted})
+
+
+def serving_versions(cell: Cell, versions: Mapping[str, str]) -> dict[str, str]:
+    """The versions a cell is served by: the run's, with the engine version that the cell asks for."""
+    asked: dict[str, str] = {cell.engine.name: cell.engine.version} if cell.engine.version else {}
+    return {**versions, **asked}
 
 
 def series_id(cell: Cell) -> str:

@@ -22,6 +22,11 @@ class Host(Strict):
     gpu_form_factor: str | None = Field(description="GPU form factor, e.g. SXM or PCIe")
     gpu_driver: str | None = Field(description="GPU driver version")
     gpu_power_limit_w: float | None = Field(description="GPU power limit, W")
+    gpu_count: int | None = Field(None, description="GPUs that the run used, null without one")
+    gpu_memory_gib: float | None = Field(None, description="memory of one GPU, GiB")
+    gpu_ecc: bool | None = Field(None, description="error correction of the GPU's memory is on")
+    gpu_mig: bool | None = Field(None, description="the GPU is split into instances (MIG)")
+    gpu_sm_clock_max_mhz: float | None = Field(None, description="highest SM clock of the GPU, MHz")
 
 
 class Manifest(Strict):
@@ -48,4 +53,7 @@ class Manifest(Strict):
     cells_failed: int = Field(description="of those, failed")
     duration_s: float = Field(description="duration of the run, seconds")
     rows_sha256: str = Field(description="hash of observations.jsonl")
+    image_digests: dict[str, str] = Field(
+        default_factory=dict, description="container image to the digest that was run"
+    )
     promoted_at: datetime | None = Field(description="when it was promoted, UTC; null for a local run")

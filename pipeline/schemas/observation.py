@@ -12,7 +12,7 @@ from pydantic import Field
 from pipeline.schemas.base import Strict
 from pipeline.schemas.words import Lane, Phase, Status
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Observation(Strict):
@@ -50,6 +50,23 @@ class Observation(Strict):
     kv_pool_tokens: int | None = Field(
         description="KV pool of one replica as configured: blocks x block size"
     )
+    kv_pool_gib: float | None = Field(description="KV pool of one GPU, GiB, from blocks and bytes a token")
+    kv_dtype: str | None = Field(description="type of the KV cache: auto or fp8; null before version 2")
+    weights: str | None = Field(description="dummy, gaussian or own; null before version 2")
+    backend: str | None = Field(description="backend of TensorRT-LLM, null where it is not named")
+    admission: str | None = Field(description="capacity policy asked for, null for the engine's default")
+    cuda_graphs: bool | None = Field(description="CUDA graphs asked for, null for the engine's default")
+    chunked_prefill: bool | None = Field(
+        description="chunked prefill asked for, null for the engine's default"
+    )
+    gpu_memory_share: float | None = Field(description="memory share asked for, 0 to 1, null if unset")
+    kv_offload_gib: float | None = Field(description="host memory for KV blocks, GiB, null for none")
+    weight_offload_gib: float | None = Field(description="weights in host memory, GiB, null for none")
+    tensor_parallel: int | None = Field(description="GPUs of one replica; null before version 2")
+    superseded: bool | None = Field(
+        description="measured with an older version beside the new one; speaks on no page"
+    )
+    launch_id: str | None = Field(description="command line and configuration, in the view launches")
     traffic: str = Field(description="traffic name; contains shared, unshared or sessions")
     concurrency: int = Field(description="most requests in flight")
     request_rate_per_s: float | None = Field(description="open-loop arrival rate, null when closed loop")
@@ -105,10 +122,37 @@ class Observation(Strict):
     rss_before_gib: float | None = Field(description="resident memory of the engines before load, GiB")
     rss_peak_gib: float | None = Field(description="largest sampled resident memory under load, GiB")
     rss_after_gib: float | None = Field(description="resident memory after load, GiB")
-    vram_before_gib: float | None = Field(description="GPU memory before load, GiB")
-    vram_peak_gib: float | None = Field(description="largest sampled GPU memory under load, GiB")
-    vram_after_gib: float | None = Field(description="GPU memory after load, GiB")
-    power_mean_w: float | None = Field(description="mean GPU power under load, W")
+    vram_before_gib: float | None = Field(
+        description="GPU memory of the engines' processes at rest before load, all GPUs, GiB"
+    )
+    vram_peak_gib: float | None = Field(description="largest sample of it under load, GiB")
+    vram_after_gib: float | None = Field(description="the same after load, GiB")
+    power_mean_w: float | None = Field(description="mean GPU power under load, all GPUs, W")
+    card_before_gib: float | None = Field(
+        description="memory in use on the cards before load, whoever uses it, GiB"
+    )
+    card_peak_gib: float | None = Field(description="largest sample of it under load, GiB")
+    card_after_gib: float | None = Field(description="the same after load, GiB")
+    card_total_gib: float | None = Field(description="memory of the cards, GiB")
+    power_peak_w: float | None = Field(description="largest sampled GPU power, all GPUs, W")
+    energy_j: float | None = Field(description="energy of the GPUs under load, J, by the cards' own counter")
+    tok_s_per_w: float | None = Field(
+        description="output tokens per second and watt; null where weights are an engine's own dummies"
+    )
+    sm_clock_mean_mhz: float | None = Field(description="mean SM clock under load, MHz")
+    sm_clock_min_mhz: float | None = Field(description="lowest sampled SM clock under load, MHz")
+    gpu_temperature_peak_c: float | None = Field(description="highest sampled temperature, degrees Celsius")
+    throttled_share: float | None = Field(
+        description="share of samples slowed by heat, power brake or hardware, 0 to 1"
+    )
+    power_capped_share: float | None = Field(description="share of samples held at the power limit, 0 to 1")
+    card_shared: bool | None = Field(description="another process used the card; null where not visible")
+    sampler_hz: float | None = Field(description="samples of the GPU a second")
+    sampler_cpu_share: float | None = Field(description="time the sampler took of one core, 0 to 1")
+    kv_offload_gib_moved: float | None = Field(
+        description="KV moved between GPU and host, both ways, GiB, engine's count"
+    )
+    paused_requests: int | None = Field(description="largest number of paused requests, TensorRT-LLM's count")
 
 
 class RequestRow(Strict):

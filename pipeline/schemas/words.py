@@ -12,6 +12,11 @@ Status = Literal["ok", "failed", "quarantined"]
 Policy = Literal[
     "round_robin", "random", "power_of_two", "consistent_hash", "cache_aware", "sticky_least_loaded"
 ]
+Engine = Literal["vllm", "tensorrt-llm"]
+Launcher = Literal["container", "venv", "url"]
+Weights = Literal["dummy", "gaussian", "own"]
+KvType = Literal["auto", "fp8"]
+Admission = Literal["no-evict", "max-utilisation"]
 Topic = Literal["memory", "latency", "cost", "routing", "feasibility", "hardware", "craft", "pay"]
 Level = Literal["mid", "senior", "staff"]
 Outcome = Literal["holds", "fails", "depends", "ill-posed", "reported", "definition", "not measured"]

@@ -17,12 +17,20 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import DataError
 from pipeline.paths import Workspace
+from pipeline.schemas.launch import Launch
 from pipeline.schemas.manifest import Manifest
 from pipeline.schemas.observation import Observation, RequestRow
 from pipeline.store.checks import check_run
 from pipeline.store.files import append_synced, folder_written_whole, reported, write_synced
 from pipeline.store.lift import lift_row
-from pipeline.store.runfiles import completed, parquet_bytes, requests_table, write_run
+from pipeline.store.runfiles import (
+    LAUNCHES,
+    completed,
+    parquet_bytes,
+    read_launches,
+    requests_table,
+    write_run,
+)
 
 
 class Journal:
@@ -96,6 +104,19 @@ class Journal:
                 write_synced(self._folder / "requests" / f"{cell}-{repeat}.parquet", table)
             append_synced(self._folder / "rows.jsonl", line.encode())
 
+    def launched(self, launches: Sequence[Launch]) -> None:
+        """Keep how servers were started; a start that is known already changes nothing.
+
+        Raises:
+            DataError: the disk refuses.
+        """
+        known = {launch.launch_id for launch in read_launches(self._folder)}
+        new = {launch.launch_id: launch for launch in launches if launch.launch_id not in known}
+        if new:
+            lines = "".join(launch.model_dump_json() + "\n" for launch in new.values())
+            with reported("storing how a server was started", self._folder):
+                append_synced(self._folder / LAUNCHES, lines.encode())
+
     def rows(self) -> list[Observation]:
         """All stored rows; of a cell stored twice the later ones."""
         kept = {_one_cell(group): group for group in self._groups()}
@@ -119,7 +140,7 @@ class Journal:
         full = completed(manifest, rows)
         reasons = check_run(rows, full)
         target = (self._ws.quarantine if reasons else self._ws.local_runs) / self.run_id
-        write_run(target, full, rows, self._requests(rows), reasons)
+        write_run(target, full, rows, self._requests(rows), reasons, read_launches(self._folder))
         shutil.rmtree(self._folder)
         return target
 

@@ -16,8 +16,23 @@ from pipeline.schemas.observation import SCHEMA_VERSION, Observation
 
 Row = dict[str, Any]
 
+# Columns that version 2 added for the GPU lane: rows before it know nothing of them.
+_ADDED_IN_2 = (
+    *("kv_pool_gib", "kv_dtype", "weights", "backend", "admission", "cuda_graphs", "chunked_prefill"),
+    *("gpu_memory_share", "kv_offload_gib", "weight_offload_gib", "tensor_parallel", "superseded"),
+    *("launch_id", "card_before_gib", "card_peak_gib", "card_after_gib", "card_total_gib", "power_peak_w"),
+    *("energy_j", "tok_s_per_w", "sm_clock_mean_mhz", "sm_clock_min_mhz", "gpu_temperature_peak_c"),
+    *("throttled_share", "power_capped_share", "card_shared", "sampler_hz", "sampler_cpu_share"),
+    *("kv_offload_gib_moved", "paused_requests"),
+)
+
+
+def _lift_1(row: Row) -> Row:
+    return {**dict.fromkeys(_ADDED_IN_2), **row, "schema_version": 2}
+
+
 # Version to the function that turns its rows into rows of the version after it.
-_LIFTS: Mapping[int, Callable[[Row], Row]] = {}
+_LIFTS: Mapping[int, Callable[[Row], Row]] = {1: _lift_1}
 
 
 def lift_row(row: Row, lifts: Mapping[int, Callable[[Row], Row]] = _LIFTS) -> Observation:

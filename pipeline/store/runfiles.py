@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from pipeline.errors import DataError
+from pipeline.schemas.launch import Launch
 from pipeline.schemas.manifest import Manifest
 from pipeline.schemas.observation import Observation, RequestRow
 from pipeline.store.columns import arrow_table, columns_of
@@ -24,6 +25,7 @@ MANIFEST, OBSERVATIONS, REQUESTS, REASON = (
     "requests.parquet",
     "reason.txt",
 )
+LAUNCHES = "launches.jsonl"
 REQUEST_COLUMNS = columns_of(RequestRow)
 
 
@@ -38,7 +40,12 @@ def completed(manifest: Manifest, rows: Sequence[Observation]) -> Manifest:
 
 
 def write_run(
-    target: Path, manifest: Manifest, rows: Sequence[Observation], requests: Any, reasons: Sequence[str] = ()
+    target: Path,
+    manifest: Manifest,
+    rows: Sequence[Observation],
+    requests: Any,
+    reasons: Sequence[str] = (),
+    launches: Sequence[Launch] = (),
 ) -> None:
     """Write a run's folder whole, or nothing.
 
@@ -48,6 +55,7 @@ def write_run(
         rows: all rows of the run.
         requests: Arrow table with the columns of `RequestRow`.
         reasons: why the run is quarantined, empty where it is not.
+        launches: how its servers were started, where that is kept.
 
     Raises:
         DataError: the folder exists, or the disk refuses.
@@ -58,6 +66,9 @@ def write_run(
         write_synced(partial / OBSERVATIONS, _lines(rows))
         write_synced(partial / REQUESTS, parquet_bytes(requests))
         write_manifest(partial, manifest)
+        if launches:
+            lines = "".join(launch.model_dump_json() + "\n" for launch in launches)
+            write_synced(partial / LAUNCHES, lines.encode())
         if reasons:
             write_synced(partial / REASON, "".join(f"{each}\n" for each in reasons).encode())
 
@@ -101,6 +112,20 @@ def read_rows(folder: Path, manifest: Manifest) -> list[Observation]:
             next_step="restore the file from git, or remove the folder",
         )
     return [lift_line(line) for line in data.splitlines()]
+
+
+def read_launches(folder: Path) -> list[Launch]:
+    """How the servers of a run were started; empty where that was not kept.
+
+    Raises:
+        DataError: a line does not fit its schema.
+    """
+    path = folder / LAUNCHES
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    try:
+        return [Launch.model_validate_json(line) for line in lines]
+    except ValidationError as error:
+        raise DataError("a stored launch does not fit its schema", where=str(path)) from error
 
 
 def read_requests(folder: Path) -> Any:

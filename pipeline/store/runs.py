@@ -17,7 +17,14 @@ from pipeline.schemas.observation import Observation
 from pipeline.schemas.words import MEASURED_LANES
 from pipeline.store.checks import check_run
 from pipeline.store.files import append_synced, reported, write_synced
-from pipeline.store.runfiles import REASON, read_manifest, read_requests, read_rows, write_run
+from pipeline.store.runfiles import (
+    REASON,
+    read_launches,
+    read_manifest,
+    read_requests,
+    read_rows,
+    write_run,
+)
 
 Place = Literal["promoted", "local", "quarantined"]
 REPEATS_FOR_VERDICTS = 3
@@ -90,7 +97,8 @@ def promote(ws: Workspace, run_id: str) -> StoredRun:
     if reasons := check_run(rows, run.manifest):
         raise DataError(f"{run_id} fails its checks: {reasons[0]}", where=str(run.folder))
     manifest = run.manifest.model_copy(update={"promoted_at": datetime.now(UTC)})
-    write_run(ws.runs / run_id, manifest, rows, read_requests(run.folder))
+    requests, launches = read_requests(run.folder), read_launches(run.folder)
+    write_run(ws.runs / run_id, manifest, rows, requests, launches=launches)
     shutil.rmtree(run.folder)
     return StoredRun("promoted", ws.runs / run_id, manifest)
 

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -18,12 +19,13 @@ import pyarrow as pa
 from pipeline.paths import Workspace
 from pipeline.schemas.computed import COMPUTED_LANES, ComputedManifest
 from pipeline.schemas.correction import Correction
+from pipeline.schemas.launch import Launch
 from pipeline.schemas.manifest import Host, Manifest
 from pipeline.schemas.observation import Observation, RequestRow
 from pipeline.store.columns import Column, arrow_schema, arrow_table, columns_of
 from pipeline.store.computed import ComputedTable, manifests, read_computed
 from pipeline.store.query import lock
-from pipeline.store.runfiles import read_requests
+from pipeline.store.runfiles import read_launches, read_requests
 from pipeline.store.runs import Place, StoredRun, corrections, list_runs
 from pipeline.store.tables import TABLES
 
@@ -131,9 +133,10 @@ _RUN_TEXTS = [
     Column("reason", str, "why the run is in quarantine, null where it is not"),
     Column("versions", str, "versions read back, JSON: tool to version"),
     Column("requirements_sha256", str, "hash of each environment's requirement file, JSON"),
+    Column("image_digests", str, "container image to the digest that was run, JSON"),
 ]
 _RUN_COLUMNS = (
-    *columns_of(Manifest, skip=("host", "versions", "requirements_sha256")),
+    *columns_of(Manifest, skip=("host", "versions", "requirements_sha256", "image_digests")),
     *columns_of(Host),
     *_RUN_TEXTS,
 )
@@ -152,6 +155,7 @@ def _run_row(run: StoredRun) -> dict[str, Any]:
         "reason": run.reason,
         "versions": json.dumps(manifest.versions, sort_keys=True),
         "requirements_sha256": json.dumps(manifest.requirements_sha256, sort_keys=True),
+        "image_digests": json.dumps(manifest.image_digests, sort_keys=True),
     }
 
 
@@ -165,6 +169,18 @@ def _requests(ws: Workspace, _: duckdb.DuckDBPyConnection) -> Any:
         names = pa.array([run.run_id] * table.num_rows, type=pa.string())
         tables.append(table.add_column(0, "run_id", names))
     return pa.concat_tables([arrow_schema(list(_REQUEST_COLUMNS)).empty_table(), *tables])
+
+
+_LAUNCH_COLUMNS = (Column("run_id", str, "run that started the server"), *columns_of(Launch))
+
+
+def _launches(ws: Workspace, _: duckdb.DuckDBPyConnection) -> Any:
+    rows = [
+        {"run_id": run.run_id, **dict(launch)}
+        for run in list_runs(ws, "promoted")
+        for launch in read_launches(run.folder)
+    ]
+    return arrow_table(list(_LAUNCH_COLUMNS), rows)
 
 
 _CORRECTION_COLUMNS = tuple(columns_of(Correction))
@@ -201,13 +217,30 @@ _LATEST = """
     WITH dated AS (
         SELECT o.run_id, o.lane, r.gpu_name, o.experiment, max(o.started_at) AS newest
         FROM observations o JOIN runs r ON r.run_id = o.run_id AND r.place = 'promoted'
-        WHERE o.status = 'ok' GROUP BY ALL
+        WHERE o.status = 'ok' AND o.superseded IS NOT TRUE GROUP BY ALL
     ), newest AS (
         SELECT run_id, experiment FROM dated
         QUALIFY row_number() OVER (PARTITION BY lane, gpu_name, experiment ORDER BY newest DESC, run_id) = 1
     )
     SELECT o.* FROM observations o JOIN newest USING (run_id, experiment)
+    WHERE o.superseded IS NOT TRUE
     ORDER BY o.run_id, o.experiment, o.cell_id, o.repeat, o.phase
+"""
+
+_COVERAGE_COLUMNS = (
+    Column("lane", str, "evidence lane"),
+    Column("gpu_name", str, "GPU, null without one"),
+    Column("engine", str, "serving engine"),
+    Column("experiment", str, "experiment"),
+    Column("cells", int, "different cells with a good row"),
+    Column("newest", datetime, "start of the newest good row, UTC"),
+    Column("age_days", int, "days since then"),
+)
+_COVERAGE = """
+    SELECT o.lane, r.gpu_name, o.engine, o.experiment, count(DISTINCT o.series_id) AS cells,
+           max(o.started_at) AS newest, date_diff('day', max(o.started_at), now()::TIMESTAMP) AS age_days
+    FROM observations o JOIN runs r ON r.run_id = o.run_id AND r.place = 'promoted'
+    WHERE o.status = 'ok' AND o.superseded IS NOT TRUE GROUP BY ALL ORDER BY ALL
 """
 
 STORED: tuple[View, ...] = (
@@ -243,6 +276,19 @@ STORED: tuple[View, ...] = (
         ("local_observations",),
     ),
     View("requests", "One row for each request of the promoted runs.", _REQUEST_COLUMNS, _requests),
+    View(
+        "launches",
+        "How the servers of promoted runs were started: command line, variables, configuration file.",
+        _LAUNCH_COLUMNS,
+        _launches,
+    ),
+    View(
+        "coverage",
+        "The newest good rows of each lane, GPU, engine and experiment, with their age.",
+        _COVERAGE_COLUMNS,
+        _selected(_COVERAGE),
+        ("observations", "runs"),
+    ),
     View(
         "corrections", "Promoted runs that were removed, with the reason.", _CORRECTION_COLUMNS, _corrections
     ),

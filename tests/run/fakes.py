@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from pipeline.engines import vllm
-from pipeline.lanes import cpu
+from pipeline.lanes import cpu, serving
 from pipeline.lanes.rows import RunContext
 from pipeline.load.aiperf import LoadPlan, LoadResult, SentRequest
 from pipeline.schemas.cell import Cell, EngineKnobs, Workload
@@ -39,7 +39,7 @@ def install(mode: str = "ok", client: Callable[..., LoadResult] | None = None) -
         {
             (vllm, "command"): command,
             (vllm, "environment"): lambda _name: stand_in,
-            (cpu, "run_aiperf"): client or send,
+            (serving, "run_aiperf"): client or send,
             (cpu, "START_LIMIT_S"): 6.0,
             (cpu, "SETTLE_S"): 0.0,
         }
@@ -59,7 +59,7 @@ def current() -> dict[tuple[ModuleType, str], Any]:
     names = (
         (vllm, "command"),
         (vllm, "environment"),
-        (cpu, "run_aiperf"),
+        (serving, "run_aiperf"),
         (cpu, "START_LIMIT_S"),
         (cpu, "SETTLE_S"),
     )

@@ -14,6 +14,7 @@ import pytest
 
 from pipeline.errors import DataError, LoadFailure
 from pipeline.lanes import cpu
+from pipeline.lanes.serving import Places
 from pipeline.load.aiperf import LoadPlan, LoadResult
 from pipeline.paths import Workspace
 from pipeline.process import free_ports, stop_leftovers
@@ -31,14 +32,16 @@ def restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     put(kept)
 
 
+def places_in(folder: Path) -> Places:
+    return Places(folder / "work", folder / "notes")
+
+
 def run(tmp_path: Path, cells: int = 3) -> tuple[list[Observation], list[str]]:
     """Rows and progress lines of a small run."""
     ws = Workspace(tmp_path)
     said: list[str] = []
     journal = Journal.create(ws, CONTEXT.run_id, {"profile": "test"})
-    run_plan(
-        small_plan(cells), CONTEXT, journal, cpu.Places(tmp_path / "work", tmp_path / "notes"), said.append
-    )
+    run_plan(small_plan(cells), CONTEXT, journal, places_in(tmp_path), said.append, cpu.CpuLane())
     return journal.rows(), said
 
 
@@ -108,7 +111,7 @@ def test_an_engine_killed_in_a_cell_costs_that_cell_only(tmp_path: Path) -> None
     install("ok", killing)
     rows, _ = run(tmp_path)
     assert [row.status for row in rows] == ["ok", "failed", "ok"]
-    assert "vLLM died while it was measured" in (rows[1].failure or "")
+    assert "the engine died while it was measured" in (rows[1].failure or "")
 
 
 def test_a_client_that_fails_costs_that_cell_only(tmp_path: Path) -> None:
@@ -149,9 +152,8 @@ def test_a_full_disk_stops_the_run_and_keeps_what_was_stored(
         stored(rows, requests)  # type: ignore[arg-type]
 
     monkeypatch.setattr(journal, "append", full)
-    places = cpu.Places(tmp_path / "work", tmp_path / "notes")
     with pytest.raises(DataError, match="no space left"):
-        run_plan(small_plan(), CONTEXT, journal, places, lambda _line: None)
+        run_plan(small_plan(), CONTEXT, journal, places_in(tmp_path), lambda _line: None, cpu.CpuLane())
     assert len(Journal.resume(ws, CONTEXT.run_id).rows()) == 1
     assert not list((tmp_path / "notes").iterdir()), "the engine is stopped"
 
@@ -160,6 +162,7 @@ CHILD = """
 import sys
 from pathlib import Path
 from pipeline.lanes import cpu
+from pipeline.lanes.serving import Places
 from pipeline.paths import Workspace
 from pipeline.run import run_plan
 from pipeline.store.journal import Journal
@@ -167,8 +170,8 @@ from tests.run.fakes import CONTEXT, install, small_plan
 root = Path(sys.argv[1])
 install()
 journal = Journal.create(Workspace(root), CONTEXT.run_id, {"profile": "test"})
-places = cpu.Places(root / "work", root / "notes")
-run_plan(small_plan(6), CONTEXT, journal, places, lambda line: print(line, flush=True))
+places = Places(root / "work", root / "notes")
+run_plan(small_plan(6), CONTEXT, journal, places, lambda line: print(line, flush=True), cpu.CpuLane())
 """
 
 
@@ -201,6 +204,6 @@ def test_a_run_that_is_killed_or_interrupted_goes_on_where_it_was(
     assert 2 <= len(journal.done()) <= 3, "at most the cell in flight is lost"
     install()
     said: list[str] = []
-    run_plan(small_plan(6), CONTEXT, journal, cpu.Places(tmp_path / "work", tmp_path / "notes"), said.append)
+    run_plan(small_plan(6), CONTEXT, journal, places_in(tmp_path), said.append, cpu.CpuLane())
     assert len(journal.done()) == 6
     assert "of 6 cells are already measured" in said[0]
