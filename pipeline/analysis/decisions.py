@@ -19,6 +19,16 @@ from pipeline.store.runs import REPEATS_FOR_VERDICTS
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A block with its points, the side of each, and the band they were held against."""
+
+    block: Evidence
+    points: list[Point]
+    sides: list[Side]
+    band: Band | None
+
+
+@dataclass(frozen=True)
 class Decision:
     """What one lane says about a claim.
 
@@ -32,6 +42,7 @@ class Decision:
         dimension: what a `depends` depends on, null for other outcomes.
         decided_on: day of the oldest measurement that decided.
         versions: engine and router versions behind it.
+        judged: all blocks of the lane with their points and sides.
     """
 
     lane: Lane
@@ -43,16 +54,7 @@ class Decision:
     dimension: str | None
     decided_on: date
     versions: str | None
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A block with its points, the side of each, and the band they were held against."""
-
-    block: Evidence
-    points: list[Point]
-    sides: list[Side]
-    band: Band | None
+    judged: Sequence[Judged] = ()
 
 
 def decision(claim: Claim, lane: Lane, connection: duckdb.DuckDBPyConnection) -> Decision:
@@ -79,6 +81,7 @@ def decision(claim: Claim, lane: Lane, connection: duckdb.DuckDBPyConnection) ->
         dimension=claim.dimension if differ else None,
         decided_on=min(day_of(each.block, each.points, connection) for each in judged),
         versions=versions_of(lane, [(each.block, each.points) for each in judged], connection),
+        judged=judged,
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from statistics import median
 from typing import Any, Literal
@@ -31,6 +31,7 @@ class Point:
         n: independent units with a value.
         dated: day of the measurement, if the query gives it.
         versions: engine versions, if the query gives them.
+        columns: what else the query gives, by column: numbers as their median, texts that all units share.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Point:
     n: int
     dated: date | None
     versions: tuple[str, ...] = ()
+    columns: Mapping[str, float | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,57 @@ def side(rule: Rule, point: Point, band: Band | None) -> Side:
     return "for" if met[rule.when] else "against"
 
 
+def turns_at(rule: Rule, point: Point, band: Band | None) -> float | None:
+    """The value nearest to a point's own at which it would speak otherwise; null where none is.
+
+    The noise band counts: a point turns at the edge of the band where that lies before the threshold.
+    """
+    now = side(rule, point, band)
+    return next((edge for edge in _edges(rule, point, band) if _changes(rule, point, band, edge, now)), None)
+
+
+def _edges(rule: Rule, point: Point, band: Band | None) -> list[float]:
+    """Values at which a side may change, nearest first."""
+    edges = [rule.threshold]
+    # A band that is a share of the value itself moves with it and has no edge.
+    if rule.noise and band and not (rule.noise.relative and rule.noise.no_difference == 0):
+        half = width(rule, point, band)
+        edges += [rule.noise.no_difference - half, rule.noise.no_difference + half]
+    return sorted(edges, key=lambda edge: abs(edge - point.value))
+
+
+def _changes(rule: Rule, point: Point, band: Band | None, edge: float, now: Side) -> bool:
+    """Whether the side is another one on the edge, or just beyond it."""
+    step = max(abs(edge), 1.0) * 1e-9
+    beyond = {edge, edge + step, edge - step} if edge == point.value else {edge}
+    beyond.add(edge + step if edge > point.value else edge - step)
+    return any(side(rule, replace(point, value=value), band) != now for value in beyond)
+
+
 def _point(lane: Lane, name: str, rows: Sequence[dict[str, Any]]) -> Point:
     values = [float(row["value"]) for row in rows]
     low, high = _interval(lane, values, rows)
     days = [row["dated"] for row in rows if row.get("dated") is not None]
     versions = tuple(sorted({str(row["versions"]) for row in rows if row.get("versions")}))
-    return Point(name, median(values), low, high, len(values), min(map(_day, days), default=None), versions)
+    dated = min(map(_day, days), default=None)
+    return Point(name, median(values), low, high, len(values), dated, versions, _columns(rows))
+
+
+_OWN = frozenset(
+    {"point", "value", "low", "high", "dated", "versions", "run_id", "repeat", "lane", "experiment"}
+)
+
+
+def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, float | str]:
+    """Further columns of a point, which could part the data."""
+    found: dict[str, float | str] = {}
+    for name in rows[0].keys() - _OWN:
+        values = [row[name] for row in rows]
+        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+            found[name] = float(median(values))
+        elif len(set(values)) == 1 and values[0] is not None:
+            found[name] = str(values[0])
+    return dict(sorted(found.items()))
 
 
 def _interval(

@@ -8,7 +8,7 @@ decide says why, and the next is asked.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -18,17 +18,42 @@ from pipeline.analysis.claims import load_claims, rule_hash, wording_hash
 from pipeline.analysis.decisions import Decision, decision
 from pipeline.analysis.evidence import open_evidence
 from pipeline.analysis.provenance import UndecidedError
+from pipeline.analysis.turning import dimension_splits, thresholds
 from pipeline.paths import Workspace
 from pipeline.schemas.claim import Claim, Verdict
+from pipeline.schemas.turning import ClaimSplit, ClaimThreshold
+from pipeline.schemas.words import Freshness
 from pipeline.store.freshness import FreshnessLimits, freshness, load_limits
 
 MECHANISM_ONLY = "mechanism on CPU; not measured on a GPU"
 
 
+@dataclass(frozen=True)
+class Weighed:
+    """A claim's verdict, and what would turn it.
+
+    Attributes:
+        verdict: what the data say now.
+        thresholds: how far each point that decided is from turning; empty where no lane decided.
+        splits: where a verdict that depends turns, and what would part its points better.
+    """
+
+    verdict: Verdict
+    thresholds: Sequence[ClaimThreshold] = ()
+    splits: Sequence[ClaimSplit] = ()
+
+
 def decide(
     ws: Workspace, connection: duckdb.DuckDBPyConnection | None = None, today: date | None = None
 ) -> list[Verdict]:
-    """Verdicts on all claims, by id.
+    """Verdicts on all claims, by id. Arguments and errors as of `weigh`."""
+    return [each.verdict for each in weigh(ws, connection, today)]
+
+
+def weigh(
+    ws: Workspace, connection: duckdb.DuckDBPyConnection | None = None, today: date | None = None
+) -> list[Weighed]:
+    """Verdicts on all claims, by id, each with what would turn it.
 
     Args:
         ws: the checkout, with claims and freshness limits.
@@ -43,22 +68,27 @@ def decide(
         return []
     limits, day = load_limits(ws), today or datetime.now(UTC).date()
     views = open_evidence(ws) if connection is None else connection
-    return [_verdict(claim, views, limits, day) for claim in claims]
+    return [_weighed(claim, views, limits, day) for claim in claims]
 
 
-def _verdict(
+def _weighed(
     claim: Claim, connection: duckdb.DuckDBPyConnection, limits: FreshnessLimits, today: date
-) -> Verdict:
+) -> Weighed:
     reasons: list[str] = []
     decided = list(_decisions(claim, connection, reasons))
     if claim.always or not decided:
-        return _without_data(claim, reasons)
+        return Weighed(_without_data(claim, reasons))
     first, source_note = _compared(decided)
+    verdict = _verdict(claim, first, source_note, freshness(limits, first.lane, first.decided_on, today))
+    return Weighed(verdict, thresholds(claim, first), dimension_splits(claim, first))
+
+
+def _verdict(claim: Claim, first: Decision, source_note: str | None, fresh: Freshness) -> Verdict:
     mechanism = MECHANISM_ONLY if first.lane == "cpu" and claim.names_gpu else None
     return _filled(
         claim,
         verdict=first.outcome,
-        freshness=freshness(limits, first.lane, first.decided_on, today),
+        freshness=fresh,
         lane=first.lane,
         quantity=f"{first.block.quantity} ({first.point.name})",
         value=first.point.value,

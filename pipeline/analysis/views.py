@@ -9,9 +9,10 @@ import duckdb
 
 from pipeline.analysis.evidence import EVIDENCE_NAMES, EVIDENCE_VIEWS
 from pipeline.analysis.history import read_history
-from pipeline.analysis.verdicts import decide
+from pipeline.analysis.verdicts import decide, weigh
 from pipeline.paths import Workspace
 from pipeline.schemas.claim import HistoryEntry, Verdict
+from pipeline.schemas.turning import ClaimSplit, ClaimThreshold
 from pipeline.store import views as store_views
 from pipeline.store.columns import arrow_table, columns_of
 from pipeline.store.query import run_query
@@ -21,10 +22,21 @@ if TYPE_CHECKING:
     import pandas as pd  # loaded only where a frame is wanted
 
 _VERDICT_COLUMNS, _HISTORY_COLUMNS = tuple(columns_of(Verdict)), tuple(columns_of(HistoryEntry))
+_THRESHOLD_COLUMNS, _SPLIT_COLUMNS = tuple(columns_of(ClaimThreshold)), tuple(columns_of(ClaimSplit))
 
 
 def _claims(ws: Workspace, connection: duckdb.DuckDBPyConnection) -> Any:
     return arrow_table(list(_VERDICT_COLUMNS), [dict(each) for each in decide(ws, connection)])
+
+
+def _thresholds(ws: Workspace, connection: duckdb.DuckDBPyConnection) -> Any:
+    rows = [dict(row) for each in weigh(ws, connection) for row in each.thresholds]
+    return arrow_table(list(_THRESHOLD_COLUMNS), rows)
+
+
+def _splits(ws: Workspace, connection: duckdb.DuckDBPyConnection) -> Any:
+    rows = [dict(row) for each in weigh(ws, connection) for row in each.splits]
+    return arrow_table(list(_SPLIT_COLUMNS), rows)
 
 
 def _history(ws: Workspace, _: duckdb.DuckDBPyConnection) -> Any:
@@ -35,6 +47,20 @@ ALL_VIEWS: tuple[View, ...] = (
     *EVIDENCE_VIEWS,
     View(
         "claims", "One row for each claim, with its verdict now.", _VERDICT_COLUMNS, _claims, EVIDENCE_NAMES
+    ),
+    View(
+        "claim_thresholds",
+        "One row for each point that decided a claim: how far it is from turning.",
+        _THRESHOLD_COLUMNS,
+        _thresholds,
+        EVIDENCE_NAMES,
+    ),
+    View(
+        "claim_splits",
+        "Where claims that depend turn, and what would part their points better.",
+        _SPLIT_COLUMNS,
+        _splits,
+        EVIDENCE_NAMES,
     ),
     View("verdict_history", "Verdicts as they were recorded.", _HISTORY_COLUMNS, _history),
 )

@@ -68,7 +68,8 @@ class Evidence(Authored):
     sql: str = Field(
         min_length=8,
         description="one row for each independent unit (repeat, sweep): columns point, value; "
-        "computed lanes may add low and high; any lane may add dated (day) and versions (text)",
+        "computed lanes may add low and high; any lane may add dated (day), versions (text), "
+        "dimension_value (where the point lies on the claim's dimension) and other columns that may part it",
     )
     rule: Rule
 
@@ -91,6 +92,7 @@ class Claim(Authored):
     if_true: Outcome = Field("holds", description="verdict when every point speaks for the claim")
     if_false: Outcome = Field("fails", description="verdict when every point speaks against it")
     dimension: str | None = Field(None, description="what it depends on when points differ")
+    dimension_unit: str = Field("", description="unit of the column dimension_value")
     note: str | None = Field(None, description="what a reader must know beside the verdict")
     evidence: tuple[Evidence, ...] = ()
 
