@@ -92,6 +92,17 @@ _ALL = (
         reports=("aiperf",),
         below_python=(3, 14),
     ),
+    Spec(
+        name="aiconfigurator",
+        purpose="the kernel tables and the measured sample: AIConfigurator",
+        requirements=(PINS / "aiconfigurator.txt",),
+        # The import that the adapter makes: it fails where numpy or the package's own library does not load.
+        probe=("-c", "import aiconfigurator_core.sdk.perf_database"),
+        disk_gib=1.5,
+        reports=("aiconfigurator-core",),
+        systems=_LINUX | {("Darwin", "arm64")},
+        below_python=(3, 14),
+    ),
 )
 
 CATALOGUE: Mapping[str, Spec] = {one.name: one for one in _ALL}
