@@ -21,3 +21,7 @@ Topic = Literal["memory", "latency", "cost", "routing", "feasibility", "hardware
 Level = Literal["mid", "senior", "staff"]
 Outcome = Literal["holds", "fails", "depends", "ill-posed", "reported", "definition", "not measured"]
 Freshness = Literal["current", "stale", "not applicable"]
+Engine = Literal["vllm", "tensorrt_llm"]
+VersionBasis = Literal["stated", "inferred", "unknown"]
+PairFlag = Literal["saturated", "far_apart", "scheduler_knob", "mixed_parallelism"]
+PairNote = Literal["checkpoint_label", "version_inferred", "version_unknown"]

@@ -1,0 +1,1 @@
+"""The published lane: GPU measurements that others made, with their confounders as filters and flags."""
