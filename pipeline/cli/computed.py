@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pipeline.cli.derived import compute_derived, derived_inputs
+from pipeline.cli.published import compute_published, published_inputs
 from pipeline.errors import InputError
 from pipeline.paths import Workspace
 from pipeline.schemas.computed import ComputedProfile
@@ -30,6 +31,7 @@ class ComputedLane:
 
 LANES: dict[Lane, ComputedLane] = {
     "derived": ComputedLane(derived_inputs, compute_derived),
+    "published": ComputedLane(published_inputs, compute_published),
 }
 
 

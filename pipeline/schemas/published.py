@@ -7,7 +7,7 @@ from datetime import date
 from pydantic import Field
 
 from pipeline.schemas.base import Authored, Strict
-from pipeline.schemas.words import Engine, Lane, VersionBasis
+from pipeline.schemas.words import Lane, PairedEngine, VersionBasis
 
 LABEL = "unofficial re-analysis"
 SOURCE = "SemiAnalysis InferenceX and NVIDIA data as redistributed in aiconfigurator-core 0.12.0"
@@ -57,7 +57,7 @@ class Pair(Strict):
 class PublishedSweep(Strict):
     """One engine on one setting of model, GPU, precision and lengths: medians over a band of concurrency."""
 
-    engine: Engine = Field(description="engine")
+    engine: PairedEngine = Field(description="engine")
     model: str = Field(description="model as the source labels it")
     gpu: str = Field(description="GPU")
     precision: str | None = Field(description="precision as the source labels it, null where it does not")
@@ -67,9 +67,7 @@ class PublishedSweep(Strict):
     n_rows: int = Field(description="rows behind the medians (they share a sweep and are not independent)")
     ttft_median_ms: float = Field(description="median TTFT, ms")
     tpot_median_ms: float = Field(description="median TPOT, ms")
-    tok_s_per_gpu_median: float | None = Field(
-        description="median output tokens/s per GPU, by Little's law"
-    )
+    tok_s_per_gpu_median: float | None = Field(description="median output tokens/s per GPU, by Little's law")
     tok_s_per_gpu_best: float | None = Field(description="largest output tokens/s per GPU, by Little's law")
     measured_from: date | None = Field(description="day of the oldest row, null where none is dated")
     measured_to: date | None = Field(description="day of the newest row, null where none is dated")
@@ -79,7 +77,7 @@ class PublishedSweep(Strict):
 class PublishedBatch(Strict):
     """How one configuration changes with concurrency, over its own lowest."""
 
-    engine: Engine = Field(description="engine")
+    engine: PairedEngine = Field(description="engine")
     sweep: str = Field(description="engine, model, precision and GPU: the unit of independence")
     model: str = Field(description="model as the source labels it")
     gpu: str = Field(description="GPU")
@@ -101,7 +99,7 @@ class PublishedBatch(Strict):
 class PublishedCapacity(Strict):
     """The most requests a second and GPU that a published configuration served within an objective."""
 
-    engine: Engine = Field(description="engine")
+    engine: PairedEngine = Field(description="engine")
     model: str = Field(description="model as the source labels it")
     gpu: str = Field(description="GPU")
     precision: str | None = Field(description="precision as the source labels it")
@@ -131,7 +129,7 @@ class PublishedLeftOut(Strict):
 class QuotedThroughput(Strict):
     """A throughput that a vendor publishes; quoted, not measured here."""
 
-    engine: Engine = Field(description="engine")
+    engine: PairedEngine = Field(description="engine")
     model: str = Field(description="model")
     gpu: str = Field(description="GPU")
     parallelism: str = Field(description="TP: tensor, DEP: data and expert parallel, with the number of GPUs")
@@ -147,12 +145,12 @@ class QuotedThroughput(Strict):
 
 
 class QuotedFile(Authored):
-    """`data/catalogue/quoted_throughput.toml`: one source and its rows."""
+    """`data/quoted/throughput.toml`: one source and its rows."""
 
     source: str = Field(min_length=8)
     licence: str = Field(min_length=3)
     read_on: date
-    engine: Engine
+    engine: PairedEngine
     version_basis: VersionBasis
     version: str | None = None
     rows: tuple[QuotedRow, ...] = Field(min_length=1)
@@ -168,3 +166,38 @@ class QuotedRow(Authored):
     isl: int = Field(gt=0)
     osl: int = Field(gt=0)
     tok_s_per_gpu: float = Field(gt=0)
+
+
+class PairSweep(Strict):
+    """One sweep of pairs that speak: medians with their range, and what was left out."""
+
+    sweep: str = Field(description="model, precision and GPU")
+    model: str = Field(description="model as the source labels it")
+    gpu: str = Field(description="GPU")
+    precision: str = Field(description="precision as the source labels it")
+    n_pairs: int = Field(description="pairs without a flag")
+    n_left_out: int = Field(description="pairs that a flag leaves out")
+    tpot_ratio: float | None = Field(description="median TPOT ratio, TensorRT-LLM over vLLM")
+    ttft_ratio: float | None = Field(description="median TTFT ratio")
+    tok_s_per_gpu_ratio: float | None = Field(description="median ratio of output tokens/s per GPU")
+    tok_s_per_gpu_ratio_least: float | None = Field(description="smallest ratio of a pair")
+    tok_s_per_gpu_ratio_most: float | None = Field(description="largest ratio of a pair")
+    share_faster: float | None = Field(description="share of pairs in which TensorRT-LLM has more tokens/s")
+    tpot_diff_ms: float | None = Field(description="median TPOT difference, TensorRT-LLM less vLLM, ms")
+    ttft_diff_ms: float | None = Field(description="median TTFT difference, ms")
+    measured_on: date | None = Field(description="oldest day of its pairs")
+    newest_on: date | None = Field(description="newest day of its pairs")
+    versions: str | None = Field(description="versions of both engines with their basis, or not recorded")
+
+
+class PairDates(Strict):
+    """Pairs of one sweep by the days of both measurements; a date by date cell."""
+
+    sweep: str = Field(description="model, precision and GPU")
+    vllm_measured_on: date = Field(description="day of the vLLM rows")
+    trtllm_measured_on: date = Field(description="day of the TensorRT-LLM rows")
+    measured_days_apart: int = Field(description="days between them")
+    n_pairs: int = Field(description="pairs, flagged ones too")
+    n_left_out: int = Field(description="of these, left out by a flag")
+    tpot_ratio: float = Field(description="median TPOT ratio of all pairs, TensorRT-LLM over vLLM")
+    tok_s_per_gpu_ratio: float = Field(description="median ratio of output tokens/s per GPU of all pairs")

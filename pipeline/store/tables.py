@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.schemas import derived
+from pipeline.schemas import derived, published
 from pipeline.store.computed import ComputedTable
 
 TABLES: tuple[ComputedTable, ...] = (
@@ -33,5 +33,35 @@ TABLES: tuple[ComputedTable, ...] = (
     ),
     ComputedTable(
         "arithmetic", "derived", derived.ArithmeticRow, "Arithmetic that claims contain, worked out."
+    ),
+    ComputedTable(
+        "pairs",
+        "published",
+        published.Pair,
+        "Both engines on one setting: TensorRT-LLM over vLLM, flags kept.",
+    ),
+    ComputedTable(
+        "published_sweeps",
+        "published",
+        published.PublishedSweep,
+        "Medians of published sweeps, one engine each.",
+    ),
+    ComputedTable(
+        "published_batch", "published", published.PublishedBatch, "Published times over those at lowest load."
+    ),
+    ComputedTable(
+        "published_capacity",
+        "published",
+        published.PublishedCapacity,
+        "Most published requests/s per GPU within an objective.",
+    ),
+    ComputedTable(
+        "published_left_out", "published", published.PublishedLeftOut, "Published rows not used, and why."
+    ),
+    ComputedTable(
+        "quoted_throughput",
+        "published",
+        published.QuotedThroughput,
+        "NVIDIA's published throughputs of TensorRT-LLM, quoted.",
     ),
 )

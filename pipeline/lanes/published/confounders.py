@@ -20,8 +20,8 @@ WHY = {
     "another engine": "this lane compares vLLM with TensorRT-LLM",
     "disaggregated": "prefill and decode ran on servers of their own, which one row cannot be compared with",
     "listed again": "same setting and same times as an earlier row: a later snapshot of one measurement",
-    "wider than a node": "tensor times data parallel exceeds the 8 GPUs of the node: numbers per GPU are off",
-    "speculative decoding": "TensorRT-LLM 1.2.0rc6.post3 on B200 predicts several tokens a step, and no column "
+    "wider than a node": "tensor times data parallel exceeds the 8 GPUs of a node: numbers per GPU are off",
+    "speculative decoding": "TensorRT-LLM 1.2.0rc6.post3 on B200 predicts several tokens a step; no column "
     "says so (the benchmark's change log does); TPOT of its twins is 0.61 times",
 }
 
@@ -85,7 +85,9 @@ def flags(vllm: Measured, trt: Measured, days_apart: int) -> Iterator[PairFlag]:
 def _waits_for_batches(trt: Measured) -> bool:
     """The scripts of that day make TensorRT-LLM hold prompts back to fill a batch, in these cells only."""
     row = trt.row
-    return row.model_path == "meta-llama/Llama-3.1-70B" and row.isl == row.osl == 1024 and trt.tp < GPUS_A_NODE
+    return (
+        row.model_path == "meta-llama/Llama-3.1-70B" and row.isl == row.osl == 1024 and trt.tp < GPUS_A_NODE
+    )
 
 
 def notes(vllm: Measured, trt: Measured) -> Iterator[PairNote]:

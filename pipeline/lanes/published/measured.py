@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.lanes.published.sample import SampleRow
-from pipeline.schemas.words import Engine, VersionBasis
+from pipeline.schemas.words import PairedEngine, VersionBasis
 
-ENGINES: dict[str, Engine] = {"vllm": "vllm", "trtllm": "tensorrt_llm"}
+ENGINES: dict[str, PairedEngine] = {"vllm": "vllm", "trtllm": "tensorrt_llm"}
 _INFERRED = Path(__file__).parent / "inferred_versions.toml"
 _DAY = re.compile(r"measured=(\d{4}-\d\d-\d\d)")
 _CONCURRENCY = re.compile(r"silicon_concurrency=(\d+)")
@@ -38,7 +38,7 @@ class Measured:
     """
 
     row: SampleRow
-    engine: Engine
+    engine: PairedEngine
     concurrency: int | None
     measured_on: date | None
     version: str | None

@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.lanes.published.confounders import flags, notes
 from pipeline.lanes.published.measured import Measured
 from pipeline.schemas.published import LABEL, LICENCE, SOURCE, Pair
-from pipeline.schemas.words import Engine, VersionBasis
+from pipeline.schemas.words import PairedEngine, VersionBasis
 
 _WEAKEST: tuple[VersionBasis, ...] = ("unknown", "inferred", "stated")
 
@@ -29,8 +29,8 @@ def matched(kept: Iterable[Measured]) -> Iterator[tuple[Measured, Measured]]:
             yield vllm, trt
 
 
-def _latest(kept: Iterable[Measured]) -> dict[tuple[Engine, Any], Measured]:
-    latest: dict[tuple[Engine, Any], Measured] = {}
+def _latest(kept: Iterable[Measured]) -> dict[tuple[PairedEngine, Any], Measured]:
+    latest: dict[tuple[PairedEngine, Any], Measured] = {}
     for one in kept:
         if one.concurrency is None or one.measured_on is None:
             continue

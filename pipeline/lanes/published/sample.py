@@ -12,7 +12,15 @@ from pydantic import Field, ValidationError, model_validator
 from pipeline.errors import InputError
 from pipeline.schemas.base import Authored
 
-_WORKERS = ("batch_size", "num_workers", "tp_size", "pp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size")
+_WORKERS = (
+    "batch_size",
+    "num_workers",
+    "tp_size",
+    "pp_size",
+    "attention_dp_size",
+    "moe_tp_size",
+    "moe_ep_size",
+)
 _DISAGGREGATED = tuple(f"{phase}_{name}" for phase in ("prefill", "decode") for name in _WORKERS)
 COLUMNS = (
     *("id", "silicon_data_source", "backend", "backend_version", "model_path", "system", "precision", "mode"),
@@ -31,7 +39,7 @@ _MEASUREMENT = (*COLUMNS[2:10], *COLUMNS[12:])
 
 
 class SampleRow(Authored):
-    """One row of the sample as far as this lane reads it; sizes of zero mean one, as the source writes them."""
+    """One row of the sample as far as this lane reads it; a size of zero means one."""
 
     id: str = Field(min_length=1)
     silicon_data_source: str = Field(min_length=1)
@@ -99,7 +107,9 @@ def repeated(raw: Sequence[Mapping[str, str]]) -> Iterator[tuple[int, Mapping[st
 def _check_columns(path: Path, found: Sequence[str]) -> None:
     if tuple(found) == COLUMNS:
         return
-    missing, new = (", ".join(sorted(names)) for names in (set(COLUMNS) - set(found), set(found) - set(COLUMNS)))
+    missing, new = (
+        ", ".join(sorted(names)) for names in (set(COLUMNS) - set(found), set(found) - set(COLUMNS))
+    )
     parts = [f"{word} {names}" for word, names in (("missing", missing), ("unknown", new)) if names]
     raise InputError(
         f"the measured sample has other columns: {'; '.join(parts) or 'another order'}",

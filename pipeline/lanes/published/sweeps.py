@@ -101,9 +101,7 @@ def _over_lowest(group: list[Measured]) -> Iterator[PublishedBatch]:
         )
 
 
-def _capacity(
-    key: tuple[Any, ...], group: list[Measured], limits: tuple[float, float]
-) -> PublishedCapacity:
+def _capacity(key: tuple[Any, ...], group: list[Measured], limits: tuple[float, float]) -> PublishedCapacity:
     met = [
         one for one in group if one.row.silicon_ttft_ms <= limits[0] and one.row.silicon_tpot_ms <= limits[1]
     ]
