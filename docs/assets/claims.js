@@ -20,7 +20,15 @@
     count.textContent = `${left} of ${claims.length} claims`;
   }
 
+  // A link to one claim opens what stands behind it.
+  function open() {
+    const more = document.querySelector(`.wb-claim[id="${CSS.escape(location.hash.slice(1))}"] .wb-more`);
+    if (more) more.open = true;
+  }
+
   form.hidden = false;
+  addEventListener("hashchange", open);
+  open();
   form.addEventListener("input", apply);
   form.addEventListener("submit", (event) => event.preventDefault());
   apply();

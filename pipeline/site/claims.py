@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from pipeline.schemas.claim import Evidence
+from pipeline.schemas.turning import ClaimSplit, ClaimThreshold
 from pipeline.schemas.words import Freshness, Lane, Outcome, Topic
 from pipeline.site.words import LANE_BADGES, OUTCOME_SIGNS, css_word
 
@@ -27,6 +30,12 @@ class Standing:
         n: independent repeats.
         decided_on: day of the data behind the verdict.
         note: what the rule adds in words.
+        scope: what the claim ranges over.
+        versions: engines, routers or packages behind the verdict, None where not recorded.
+        rule_hash: hash of what decides.
+        evidence: queries and rules of the claim file.
+        turns: points that decided, and where each would turn.
+        splits: where a verdict that depends flips, and what would part its points better.
     """
 
     id: str
@@ -42,6 +51,12 @@ class Standing:
     n: int | None
     decided_on: date | None
     note: str | None
+    scope: str = ""
+    versions: str | None = None
+    rule_hash: str = ""
+    evidence: Sequence[Evidence] = ()
+    turns: Sequence[ClaimThreshold] = ()
+    splits: Sequence[ClaimSplit] = ()
 
     @property
     def words(self) -> str:

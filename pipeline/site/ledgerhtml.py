@@ -11,6 +11,7 @@ from pipeline.schemas.words import Outcome
 from pipeline.site.claims import Standing, outcome_mark
 from pipeline.site.data import Change, SiteData
 from pipeline.site.html import day, one_block, table
+from pipeline.site.rowhtml import opened
 from pipeline.site.words import LANE_BADGES
 
 ORDER: tuple[Outcome, ...] = (
@@ -25,12 +26,17 @@ ORDER: tuple[Outcome, ...] = (
 COUNTED = {"holds": "hold", "fails": "fail", "depends": "depend"}
 
 
-def ledger(standings: Sequence[Standing], pages: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+def ledger(
+    standings: Sequence[Standing],
+    pages: Mapping[str, Sequence[tuple[str, str]]],
+    changes: Sequence[Change] = (),
+) -> str:
     """The whole ledger; the filters are shown by a script and absent without one.
 
     Args:
         standings: all claims in order.
         pages: claim id to (title, address) of pages that answer it.
+        changes: history of verdicts, oldest first.
     """
     filters = "".join(
         _filter(name, values)
@@ -41,7 +47,10 @@ def ledger(standings: Sequence[Standing], pages: Mapping[str, Sequence[tuple[str
             ("freshness", (standing.freshness for standing in standings)),
         )
     )
-    rows = "".join(_row(standing, pages.get(standing.id, ())) for standing in standings)
+    rows = "".join(
+        _row(each, pages.get(each.id, ()), [change for change in changes if change.claim == each.id])
+        for each in standings
+    )
     return one_block(
         f'<form class="wb-filters" hidden>{filters}'
         f'<output class="wb-count">{len(standings)} claims</output></form>'
@@ -65,13 +74,14 @@ def _filter(name: str, values: Iterable[str]) -> str:
     return f'<label>{name} <select name="{name}"><option value="">all</option>{options}</select></label>'
 
 
-def _row(standing: Standing, pages: Sequence[tuple[str, str]]) -> str:
+def _row(standing: Standing, pages: Sequence[tuple[str, str]], changes: Sequence[Change]) -> str:
     lanes = " ".join(standing.lanes)
     return (
         f'<article class="wb-claim" id="{standing.id}" '
         f'data-topic="{standing.topic}" data-verdict="{standing.verdict}" '
         f'data-lane="{lanes}" data-freshness="{standing.freshness}">'
-        f'<p class="wb-claim-id">{standing.id}</p><div>{_said(standing)}{_found(standing, pages)}</div>'
+        f'<p class="wb-claim-id">{standing.id}</p><div>{_said(standing)}{_found(standing, pages)}'
+        f"{opened(standing, pages, changes)}</div>"
         f'<p class="wb-claim-v">{outcome_mark(standing.verdict)}</p></article>'
     )
 
@@ -104,28 +114,6 @@ def _dimension(standing: Standing) -> str:
     return (
         f"on {escape(standing.dimension)}; " if standing.verdict == "depends" and standing.dimension else ""
     )
-
-
-def thresholds(standings: Sequence[Standing], address: str) -> str:
-    """What would flip each verdict of a page, as far as the engine has located it.
-
-    Args:
-        standings: claims of the page.
-        address: of the claim ledger.
-    """
-    items = "".join(f'<li><a href="{address}#{s.id}">{s.id}</a> {_flip(s)}</li>' for s in standings)
-    return one_block(f'<ul class="wb-thresholds">{items}</ul>')
-
-
-def _flip(standing: Standing) -> str:
-    if standing.verdict in ("reported", "definition"):
-        return f"is {standing.verdict}; no measurement can flip it."
-    if standing.verdict == "not measured":
-        return f"is not measured yet; {', '.join(standing.lanes)} could settle it."
-    if standing.dimension:
-        turns = f"it turns on {escape(standing.dimension)}"
-        return f"{standing.verdict}; {turns}. The value has not been located yet."
-    return f"{standing.verdict}. No value at which it would turn has been located yet."
 
 
 def changed_words(data: SiteData) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 
 import duckdb
@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from pipeline.analysis.claims import load_claims
 from pipeline.analysis.history import read_history
-from pipeline.analysis.verdicts import decide
+from pipeline.analysis.verdicts import Weighed, weigh
 from pipeline.analysis.views import describe, open_views
 from pipeline.paths import Workspace
 from pipeline.schemas.claim import Claim, HistoryEntry, Verdict
@@ -48,7 +48,7 @@ def load(ws: Workspace, today: date | None = None) -> SiteData:
     return SiteData(
         rows=_remembered(connection),
         kept=[Kept(run.place, run.manifest, run.reason) for run in list_runs(ws)],
-        claims={each.id: _standing(each, claims[each.id]) for each in decide(ws, connection, day)},
+        claims={each.verdict.id: _standing(each, claims) for each in weigh(ws, connection, day)},
         changes=[_change(entry) for entry in read_history(ws)],
         limits=dict(load_limits(ws).limits_days),
         corrections=corrections(ws),
@@ -70,7 +70,9 @@ def _remembered(connection: duckdb.DuckDBPyConnection) -> Callable[[str], pd.Dat
     return rows
 
 
-def _standing(verdict: Verdict, claim: Claim) -> Standing:
+def _standing(weighed: Weighed, claims: Mapping[str, Claim]) -> Standing:
+    verdict = weighed.verdict
+    claim = claims[verdict.id]
     lane: Lane | None = next((lane for lane in claim.lanes if lane == verdict.lane), None)
     return Standing(
         id=verdict.id,
@@ -86,6 +88,12 @@ def _standing(verdict: Verdict, claim: Claim) -> Standing:
         n=verdict.n_independent,
         decided_on=verdict.decided_on,
         note=verdict.note,
+        scope=claim.scope,
+        versions=verdict.versions,
+        rule_hash=verdict.rule_hash,
+        evidence=claim.evidence,
+        turns=weighed.thresholds,
+        splits=weighed.splits,
     )
 
 

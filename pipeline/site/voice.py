@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from pipeline.errors import InputError
-from pipeline.site import blocks, index, ledgerhtml, reference, runshtml, verdicthtml
+from pipeline.site import blocks, index, ledgerhtml, reference, runshtml, turninghtml, verdicthtml
 from pipeline.site.charts.figure import empty_figure, figure
 from pipeline.site.charts.kept import kept_drawings
 from pipeline.site.data import SiteData
@@ -129,7 +129,7 @@ class Voice:
 
     def thresholds(self) -> str:
         """What would flip the verdicts of the page."""
-        return ledgerhtml.thresholds(verdicthtml.standings_of(self.page), self.root + LEDGER)
+        return turninghtml.thresholds(verdicthtml.standings_of(self.page), self.root + LEDGER)
 
     def related_pages(self) -> str:
         """Links to related pages; those without a page yet are left out."""
@@ -143,7 +143,7 @@ class Voice:
 
     def ledger(self) -> str:
         """The claim ledger."""
-        return ledgerhtml.ledger(list(self.site.data.claims.values()), self._answered())
+        return ledgerhtml.ledger(list(self.site.data.claims.values()), self._answered(), self.site.data.changes)
 
     def question_index(self) -> str:
         """All questions, finished and waiting."""

@@ -38,11 +38,17 @@ ON_QUESTIONS = {
         ["✕ BAD", "✓ GOOD", "Refuted by It preempted 67 times.", "Right when offloading is switched on"],
     ),
     "evidence": ("{{ evidence() }}", ["preemptions of the run", "30 Nov 2026", "weighbridge query", "n/a"]),
-    "thresholds": ("{{ thresholds() }}", ["M05 fails", "No value at which it would turn"]),
+    "thresholds": ("{{ thresholds() }}", ["M05 fails", "the verdict turns where it falls to"]),
     "related_pages": ("{{ related_pages() }}", ["Related: What else when memory runs out?"]),
 }
+OPENED = [
+    "Evidence, rule, history of claim M05",
+    "It speaks for the claim when at most 0 tokens",
+    "Turns at",
+    "History Not recorded yet.",
+]
 ON_ANY_PAGE = {
-    "ledger": ("{{ ledger() }}", ["44 claims", "M05", "vLLM pages KV state out", "no lane with authority"]),
+    "ledger": ("{{ ledger() }}", ["44 claims", "M05", "vLLM pages KV state out", "no lane with authority", *OPENED]),
     "question_index": (
         "{{ question_index() }}",
         ["Can a 70B model live in 24 GB?", "not yet measured", "derived"],
