@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 from pipeline.analysis.authority import check_authority
-from pipeline.errors import InputError
+from pipeline.errors import InputError, WeighbridgeError
 from pipeline.paths import Workspace
 from pipeline.plan.files import read_toml
 from pipeline.schemas.claim import Claim
@@ -23,14 +24,26 @@ def load_claims(ws: Workspace) -> list[Claim]:
         InputError: a file is not valid, with file, line and field.
         CheckFailed: a claim asks a lane for what it may never decide.
     """
-    claims = []
+    claims, wrong = [], []
     for path in sorted(ws.claims.glob("*.toml")):
-        claim = read_toml(path, Claim)
-        if claim.id != path.stem:
-            raise InputError(f"the claim in {path.name} calls itself {claim.id}", where=str(path))
-        check_authority(claim)
-        claims.append(claim)
+        try:
+            claims.append(load_claim(path))
+        except WeighbridgeError as error:
+            wrong.append(error)
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        raise InputError("\n".join(each.message for each in wrong), where=str(ws.claims))
     return claims
+
+
+def load_claim(path: Path) -> Claim:
+    """One claim file, with its authority checked. Raises as `load_claims` does."""
+    claim = read_toml(path, Claim)
+    if claim.id != path.stem:
+        raise InputError(f"the claim in {path.name} calls itself {claim.id}", where=str(path))
+    check_authority(claim)
+    return claim
 
 
 def rule_hash(claim: Claim) -> str:

@@ -166,4 +166,5 @@ class Question(Authored):
     tables: dict[str, TableSpec] = Field(default_factory=dict)
     calcs: dict[str, CalcSpec] = Field(default_factory=dict)
     contrasts: dict[str, Contrast] = Field(min_length=1)
+    redirect_from: tuple[str, ...] = Field((), description="old file names of the page, without .md")
     related: tuple[str, ...] = Field((), description="slugs of related pages")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,10 +11,21 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from pipeline.schemas import question as schema
+from pipeline.schemas.base import Authored
 from pipeline.schemas.question import Question
-from pipeline.site.problems import Problem, shown
+from pipeline.site.problems import Problem, nearest, shown, unknown
 
 FENCE = "---"
+_FIELDS = sorted(
+    {
+        field
+        for part in vars(schema).values()
+        if isinstance(part, type) and issubclass(part, Authored)
+        for field in part.model_fields
+    }
+)
+"""Every field that front matter knows, for the nearest one to a mistake."""
 
 
 @dataclass(frozen=True)
@@ -103,15 +116,21 @@ def _compose(front: str, name: str) -> yaml.Node | None:
         raise Unreadable([Problem(name, line, f"front matter is not YAML: {error.problem}")]) from None
 
 
-def _refuse_duplicates(node: yaml.Node | None, name: str) -> None:
+def _refuse_duplicates(tree: yaml.Node | None, name: str) -> None:
     """YAML keeps the last of two equal keys in silence; a page with two facts of one name is a mistake."""
+    problems = [Problem(name, line, f"{key!r} is written twice") for key, line in _doubles(tree)]
+    if problems:
+        raise Unreadable(problems)
+
+
+def _doubles(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
             if key.value in seen:
-                raise Unreadable([Problem(name, key.start_mark.line + 2, f"{key.value!r} is written twice")])
+                yield key.value, key.start_mark.line + 2
             seen.add(key.value)
-            _refuse_duplicates(value, name)
+            yield from _doubles(value)
 
 
 def _validate(front: str, tree: yaml.Node | None, name: str) -> Question:
@@ -124,7 +143,19 @@ def _validate(front: str, tree: yaml.Node | None, name: str) -> Question:
 
 def _problem(item: Any, tree: yaml.Node | None, name: str) -> Problem:
     keys = tuple(str(part) for part in item["loc"])
-    return Problem(name, _line(tree, keys), f"field {'.'.join(keys) or '(all)'}: {item['msg']}")
+    return Problem(name, _line(tree, keys), f"field {'.'.join(keys) or '(all)'}: {_in_words(item)}")
+
+
+def _in_words(item: Any) -> str:
+    """What is wrong with a field, with the nearest word of the vocabulary where one was missed."""
+    if item["type"] == "literal_error":
+        words = re.findall(r"'([^']+)'", item["ctx"]["expected"])
+        return unknown("word", str(item["input"]), words)
+    if item["type"] == "extra_forbidden":
+        return f"there is no such field{nearest(str(item['loc'][-1]), _FIELDS)}"
+    if item["type"] == "missing":
+        return "this field is missing"
+    return str(item["msg"])
 
 
 def _line(node: yaml.Node | None, keys: tuple[str, ...]) -> int:

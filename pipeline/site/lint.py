@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from jinja2 import TemplateSyntaxError
 
-from pipeline.errors import InputError
+from pipeline.errors import CheckFailed, InputError
 from pipeline.paths import Workspace
+from pipeline.site.addresses import check_addresses
+from pipeline.site.asked import check_queries
 from pipeline.site.data import SiteData
+from pipeline.site.foreign import active_elements, check_foreign, check_names
 from pipeline.site.frontmatter import PageSource, Unreadable, body_of, question_files, read_page
 from pipeline.site.lengths import check_lengths
 from pipeline.site.loading import load
@@ -35,16 +38,34 @@ def check_docs(ws: Workspace, docs: Path, only: Path | None = None) -> list[Prob
         InputError: the page does not exist.
         DataError, CheckFailed: stored data or claim files are wrong.
     """
-    data = load(ws)
     paths = _chosen(docs, only)
-    questions = set(question_files(docs))
-    found: list[Problem] = []
-    for path in paths:
-        check = (
-            check_question(path, docs.parent, data) if path in questions else check_plain(path, docs.parent)
-        )
-        found.extend(check)
-    return sorted(found if only else [*found, *_doubled(docs)])
+    try:
+        data = load(ws)
+    except (InputError, CheckFailed) as error:
+        # Wrong claims and wrong pages are told together; what a page asks of the data waits for the claims.
+        found = [Problem(shown(Path(error.where or ws.claims), ws.root), 1, error.what)]
+        return sorted([*found, *(each for path in paths for each in _words(path, docs))])
+    found = [each for path in paths for each in _checked(path, docs, data)]
+    return sorted(found if only else [*found, *_between(docs)])
+
+
+def _checked(path: Path, docs: Path, data: SiteData) -> Iterator[Problem]:
+    if path in question_files(docs):
+        return check_question(path, docs.parent, data)
+    return check_plain(path, docs.parent)
+
+
+def _words(path: Path, docs: Path) -> Iterator[Problem]:
+    """What can be said of a page without any data."""
+    if path not in question_files(docs):
+        yield from check_plain(path, docs.parent)
+        return
+    try:
+        source = read_page(path, docs.parent)
+    except Unreadable as unreadable:
+        yield from unreadable.problems
+        return
+    yield from _written(source)
 
 
 def check_plain(path: Path, root: Path) -> Iterator[Problem]:
@@ -57,6 +78,7 @@ def check_plain(path: Path, root: Path) -> Iterator[Problem]:
     except TemplateSyntaxError as error:
         yield syntax_problem(name, error, first)
     yield from _typed(name, body, first)
+    yield from active_elements(name, body, first)
 
 
 def check_question(path: Path, root: Path, data: SiteData) -> Iterator[Problem]:
@@ -67,7 +89,14 @@ def check_question(path: Path, root: Path, data: SiteData) -> Iterator[Problem]:
         yield from unreadable.problems
         return
     yield from _claims(source, data)
-    yield from _numbers(QuestionPage(source, data))
+    yield from check_queries(QuestionPage(source, data))
+    yield from _written(source)
+
+
+def _written(source: PageSource) -> Iterator[Problem]:
+    """A page as written: names, numbers typed by hand, foreign matter, lengths."""
+    yield from check_foreign(source)
+    yield from check_names(source)
     yield from _placeholders(source)
     yield from _typed(source.name, source.body, source.body_line)
     yield from _typed_in_front(source)
@@ -98,22 +127,6 @@ def _claims(source: PageSource, data: SiteData) -> Iterator[Problem]:
             yield Problem(
                 source.name, source.line_of("written_for", claim), unknown("claim", claim, data.claims)
             )
-
-
-def _numbers(page: QuestionPage) -> Iterator[Problem]:
-    """Ask for every fact, chart and line once; a query that fails is a problem of the page."""
-    asked: list[tuple[Callable[[str], object], Iterable[str]]] = [
-        (page.fact, page.question.facts),
-        (page.points, page.question.charts),
-        (page.table, page.question.tables),
-        (page.line, page.question.calcs),
-    ]
-    for ask, name in ((ask, name) for ask, names in asked for name in names):
-        try:
-            ask(name)
-        except InputError as error:
-            file, _, line = (error.where or page.source.name).rpartition(":")
-            yield Problem(file or page.source.name, int(line) if line.isdigit() else 1, error.what)
 
 
 def _placeholders(source: PageSource) -> Iterator[Problem]:
@@ -154,11 +167,18 @@ def _typed(name: str, text: str, first: int) -> Iterator[Problem]:
 def _typed_in_front(source: PageSource) -> Iterator[Problem]:
     for keys, text in texts_of(source):
         for _, number in typed_numbers(text):
-            yield Problem(source.name, source.line_of(*keys), _by_hand(number))
+            yield Problem(source.name, source.line_of(*keys), _by_hand(number, in_field=True))
 
 
-def _by_hand(number: str) -> str:
-    return f"{number!r} is typed by hand: use a fact, a calc, given or quoted"
+def _by_hand(number: str, *, in_field: bool = False) -> str:
+    if in_field:
+        ways = "{name} of a fact or a calc, or {given " + number + "} if the question states it"
+    else:
+        ways = (
+            f'{{{{ fact("name") }}}} if measured, {{{{ given("{number}") }}}} if the question states it, '
+            f'{{{{ quoted("{number}", "source") }}}} if a source does, {{{{ worked("name") }}}} if calculated'
+        )
+    return f"{number!r} is typed by hand; write {ways}"
 
 
 def _unknown_macros(name: str, found: Sequence[MacroCall]) -> Iterator[Problem]:
@@ -206,17 +226,24 @@ def moved_pages(ws: Workspace, docs: Path, only: Path | None = None) -> list[str
     ]
 
 
-def _doubled(docs: Path) -> Iterator[Problem]:
-    """Two pages with one number."""
+def _between(docs: Path) -> Iterator[Problem]:
+    """What is wrong between pages: two with one number, and addresses that lead nowhere any more."""
     first: dict[int, str] = {}
-    for path in question_files(docs):
-        try:
-            source = read_page(path, docs.parent)
-        except Unreadable:
-            continue
+    sources = list(_readable(docs))
+    for source in sources:
         number = source.question.number
         if number in first:
             yield Problem(
                 source.name, source.line_of("number"), f"{first[number]} has number {number} as well"
             )
         first.setdefault(number, source.name)
+    unread = len(question_files(docs)) - len(sources)
+    yield from check_addresses(docs.parent, sources) if not unread else ()
+
+
+def _readable(docs: Path) -> Iterator[PageSource]:
+    for path in question_files(docs):
+        try:
+            yield read_page(path, docs.parent)
+        except Unreadable:
+            continue

@@ -14,7 +14,7 @@ from pipeline.site.frontmatter import question_files, read_page
 from pipeline.site.loading import load
 from pipeline.site.navigation import expanded
 from pipeline.site.page import QuestionPage
-from pipeline.site.publish import write_assets
+from pipeline.site.publish import write_assets, write_redirects
 from pipeline.site.vocabulary import BLOCKS, PAGE_MACROS, PLAIN_MACROS
 from pipeline.site.voice import Site, Voice
 
@@ -35,7 +35,9 @@ def define_env(env: Any) -> None:
 
 def on_post_build(env: Any) -> None:
     """Write what pages point to: chart specifications and the script that draws them."""
-    write_assets(Path(env.conf["site_dir"]), env.wb_site.specifications, env.wb_site.cache)
+    site = Path(env.conf["site_dir"])
+    write_assets(site, env.wb_site.specifications, env.wb_site.cache)
+    write_redirects(site, [page.source for page in env.wb_site.pages.values()])
 
 
 def workspace_of(conf: Any) -> Workspace:

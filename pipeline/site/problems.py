@@ -31,9 +31,13 @@ class Problem:
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Message for a name that does not exist: the nearest name first, then all known ones."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"unknown {kind} {name!r}{hint} (known: {', '.join(names) or 'none'})"
+    return f"unknown {kind} {name!r}{nearest(name, names)} (known: {', '.join(names) or 'none'})"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'memory'?`, empty where nothing is near."""
+    close = difflib.get_close_matches(name, sorted(known), 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def shown(path: Path, root: Path) -> str:

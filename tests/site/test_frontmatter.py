@@ -24,10 +24,10 @@ def line_of(text: str, part: str) -> int:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("topic: memory", "topic: memories", "field topic: Input should be 'memory'"),
+        ("topic: memory", "topic: memories", "field topic: unknown word 'memories'; did you mean 'memory'?"),
         ("  pool: {label: KV pool, lane: cpu", "  pool: {label: KV pool, lane: tpu", "field facts.pool.lane"),
-        ("    kind: line", "    kind: pie", "field charts.pressure.kind: Input should be 'line', 'bar', 'dots' or 'grid'"),
-        ("    label: bad", "    label: bad\n    colour: red", "field contrasts.paging.colour: Extra inputs"),
+        ("    kind: line", "    kind: pie", "field charts.pressure.kind: unknown word 'pie'"),
+        ("    label: bad", "    label: bad\n    colour: red", "field contrasts.paging.colour: there is no such field"),
         ("{M05: fails}", "{M05: wrong}", "field written_for.M05"),
     ],
 )
@@ -43,7 +43,7 @@ def test_wrong_field_is_named_with_its_line(tmp_path: Path, old: str, new: str, 
 
 def test_missing_field_points_to_where_it_belongs(tmp_path: Path) -> None:
     text = FRONT.replace("    says: The engine pages it out.\n", "") + BODY
-    with pytest.raises(Unreadable, match=r"contrasts\.paging\.says: Field required") as caught:
+    with pytest.raises(Unreadable, match=r"contrasts\.paging\.says: this field is missing") as caught:
         read(tmp_path, text)
     assert caught.value.problems[0].line == line_of(text, "  paging:")
 

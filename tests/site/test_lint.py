@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,11 @@ import pytest
 from pipeline.errors import CheckFailed, InputError
 from pipeline.paths import Workspace
 from pipeline.site.data import SiteData
+from pipeline.site import lint, loading
 from pipeline.site.lint import check_docs, moved_pages
 from pipeline.site.problems import Problem, fail
 from pipeline.site.prose import typed_numbers
-from tests.fixtures.site import BODY, FRONT, write_pages
+from tests.fixtures.site import BODY, FRONT, made_up_workspace, write_pages
 
 pytestmark = pytest.mark.usefixtures("known_data")
 
@@ -58,6 +60,20 @@ def test_unknown_fact_gives_file_line_name_and_known_names(ws: Workspace, tmp_pa
         ("size: 32 tokens", "size: pools", "unknown fact, calc or given number 'pools'"),
         ("kv_pool_tokens AS value", "kv_pool AS value", "the query cannot be run"),
         ('AND concurrency = 16"}\n  pool', '"}\n  pool', "mixes cells: repeat 1"),
+        ("topic: memory", "topic: memroy", "unknown word 'memroy'; did you mean 'memory'?"),
+        ("level: mid", "level: middle", "unknown word 'middle'; did you mean 'mid'?"),
+        ("answer:", "anwser:", "there is no such field; did you mean 'answer'?"),
+        ("number: 2", "number: 2\nnumber: 3", "'number' is written twice"),
+        ("title: What", "titel: What", "field title: this field is missing"),
+        ("says: The engine", "says: <script>x</script> The engine", "field contrasts.paging.says holds HTML"),
+        ("related: [other]", "related: [other", "front matter is not YAML"),
+        ("'kv_pressure' AND phase", "'kv_presure' AND phase", "the query gives no row; no row has experiment"),
+        ("'kv_pressure' AND phase", "'kv_presure' AND phase", "did you mean 'kv_pressure'?"),
+        ("preemptions AS value", "vram_peak_gib AS value", "the query gives a null"),
+        ("concurrency, preemptions FROM", "concurrency, NULL AS preemptions FROM", "the chart has no data"),
+        ("blocks: {title", "pool: {title", "'pool' names a fact and a calc"),
+        ("{{ evidence() }}", "{{ evidence() }}\n<script>1</script>", "'<script' may not stand on a page"),
+        ("{{ evidence() }}", "{{ evidence() }}\n<b onclick='x()'>b</b>", "may not stand on a page"),
     ],
 )
 def test_mistake_is_found_with_its_line(
@@ -116,10 +132,50 @@ def test_one_page_can_be_checked_alone(ws: Workspace, tmp_path: Path) -> None:
         ("```\ntook 158 ms\n```\n", []),
         ("[a page](which-0.5-page.md) and {given 20 ms}", []),
         ("An 8B model with 16-bit KV on two replicas", []),
+        ("It took 12.7 ms.", ["12.7 ms"]),
+        ("Between 10-12 ms and 3–5 GB, -28 % and $0.02.", ["10-12 ms", "3–5 GB", "28 %", "$0.02"]),
+        ("It waits 3 seconds, 90 percent of 5 TFLOPS.", ["3 seconds", "90 percent", "5 TFLOPS"]),
+        ("## Holds up to 24 GB\n\n| load | TPOT |\n|---|---|\n| high | 12.7 ms |", ["24 GB", "12.7 ms"]),
+        ("![TPOT of 12.7 ms](x.svg) and <img alt='a 24 GB card' title='9 ms'>", ["12.7 ms", "24 GB"]),
+        ("Llama 3.1 over PCIe 5.0 on an A100 80GB and an H100-SXM 80 GB, claim R19, 2026-11-30", []),
     ],
 )
 def test_numbers_typed_by_hand(text: str, found: list[str]) -> None:
     assert [number for _, number in typed_numbers(text)] == found
+
+
+def test_typed_number_is_told_with_the_macros_to_use(ws: Workspace, tmp_path: Path) -> None:
+    problem = only(problems(ws, tmp_path, FRONT + BODY + "\nIt took 12.7 ms.\n"))
+    assert problem.line == (FRONT + BODY).count("\n") + 2
+    for part in ("'12.7 ms' is typed by hand", 'fact("name")', 'given("12.7 ms")', 'quoted("12.7 ms", "source")'):
+        assert part in problem.message
+
+
+def test_wrong_claims_and_wrong_pages_are_told_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ws = made_up_workspace(tmp_path / "data")
+    claim = ws.claims / "M05.toml"
+    claim.write_text(claim.read_text().replace('topic = "memory"', 'topic = "memroy"'))
+    monkeypatch.setattr(lint, "load", loading.load)
+    found = check_docs(ws, write_pages(tmp_path, {"questions/memory.md": FRONT + BODY + "In 30 ms.\n"}))
+    messages = "\n".join(map(str, found))
+    assert "data/claims/M05.toml" in messages
+    assert "field topic" in messages
+    assert "'30 ms' is typed by hand" in messages
+
+
+def test_a_page_that_moved_must_leave_a_redirect(ws: Workspace, tmp_path: Path) -> None:
+    docs = write_pages(tmp_path, {"questions/memory.md": FRONT + BODY})
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    (docs / "questions" / "memory.md").rename(docs / "questions" / "kv-memory.md")
+    problem = only(check_docs(ws, docs))
+    assert problem.file == "docs/questions/memory.md"
+    assert "`redirect_from: [memory]`" in problem.message
+    moved = FRONT.replace("number: 2", "number: 2\nredirect_from: [memory]") + BODY
+    (docs / "questions" / "kv-memory.md").write_text(moved)
+    assert check_docs(ws, docs) == []
 
 
 def test_typed_number_has_its_line(ws: Workspace, tmp_path: Path) -> None:

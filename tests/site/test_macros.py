@@ -78,6 +78,13 @@ ON_ANY_PAGE = {
 }
 
 
+def test_old_address_leads_to_the_page(mini: Mini, tmp_path: Path) -> None:
+    page = FRONT.replace("number: 2", "number: 2\nredirect_from: [old-name]") + "{{ verdict() }}"
+    html = mini({"questions/memory.md": page}, "questions/old-name/index.html")
+    assert 'url=../memory/"' in html
+    assert "What happens when memory runs out?" in html
+
+
 @pytest.mark.parametrize("name", ON_QUESTIONS)
 def test_question_macro_renders(name: str, mini: Mini) -> None:
     body, wanted = ON_QUESTIONS[name]
