@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from pipeline.environments import CATALOGUE, environment
+from pipeline.environments import BY_DEFAULT, environment
 from pipeline.environments.machine import browser
 from pipeline.errors import EnvironmentMissing
 
@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _no_engines() -> str | None:
     try:
-        for name in CATALOGUE:
+        for name in (one.name for one in BY_DEFAULT):
             environment(name)
     except EnvironmentMissing as missing:
         return missing.what

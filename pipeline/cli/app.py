@@ -23,6 +23,7 @@ from pipeline.cli.cost import CostCommand
 from pipeline.cli.doctor import DoctorCommand
 from pipeline.cli.env import EnvCommand
 from pipeline.cli.fit import FitCommand
+from pipeline.cli.gpu import GpuCommand
 from pipeline.cli.preview import PreviewCommand
 from pipeline.cli.query import QueryCommand
 from pipeline.cli.run import RunCommand
@@ -57,6 +58,7 @@ class Weighbridge(BaseSettings):
     cost: CliSubCommand[CostCommand]
     runs: CliSubCommand[RunsCommand]
     env: CliSubCommand[EnvCommand]
+    gpu: CliSubCommand[GpuCommand]
     doctor: CliSubCommand[DoctorCommand]
 
     @classmethod

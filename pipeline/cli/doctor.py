@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import psutil
 from pydantic import BaseModel
 
-from pipeline.environments import CATALOGUE, environment, machine, platform_can, shelf
+from pipeline.environments import BY_DEFAULT, CATALOGUE, environment, machine, platform_can, shelf
 from pipeline.errors import EnvironmentMissing
 from pipeline.paths import cache_root
 from pipeline.run.host import describe_host
+from pipeline.telemetry import nvml
 
 MEMORY_GIB = 8.0
 """Two replicas and the load generator stay below this."""
@@ -47,7 +48,8 @@ def _machine() -> Iterator[tuple[str, str]]:
     yield "processor", f"{host.cpu_model}, {host.cores} cores{_instructions()}"
     yield "memory", f"{host.memory_gib:.1f} GiB, {memory.available / 2**30:.1f} GiB of it free"
     yield "disk", f"{machine.free_gib(cache_root()):.0f} GiB free in {cache_root()}"
-    yield "GPU", "; ".join(gpus()) or "no NVIDIA GPU"
+    if found := gpus():
+        yield "GPU", "; ".join(found)
     yield "browser", str(machine.browser() or "none: browser tests will be skipped")
 
 
@@ -62,19 +64,7 @@ def _instructions() -> str:
 
 def gpus() -> list[str]:
     """Name, memory and driver of each NVIDIA GPU; empty without a driver."""
-    import pynvml  # noqa: PLC0415 - only here, and only where somebody asks
-
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return []
-    driver = pynvml.nvmlSystemGetDriverVersion()
-    handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
-    return [
-        f"{pynvml.nvmlDeviceGetName(handle)}, "
-        f"{pynvml.nvmlDeviceGetMemoryInfo(handle).total / 2**30:.0f} GiB, driver {driver}"
-        for handle in handles
-    ]
+    return [f"{card.name}, {card.memory_gib:.0f} GiB, driver {card.driver}" for card in nvml.cards()]
 
 
 def _lanes() -> Iterator[tuple[str, str]]:
@@ -84,13 +74,14 @@ def _lanes() -> Iterator[tuple[str, str]]:
         "lane cpu",
         "no: " + "; ".join(reasons) if reasons else "yes: weighbridge run cpu-quick, weighbridge run cpu",
     )
-    yield "lane gpu", "a GPU is here" if gpus() else "no: it needs an NVIDIA GPU and its driver"
+    yield "lane gpu", "yes: weighbridge run gpu-nightly --plan" if gpus() else f"no: {nvml.NO_GPU}"
 
 
 def cpu_lane_reasons() -> list[str]:
     """What keeps the cpu lane from running here; empty when nothing does."""
-    reasons = [reason for name in CATALOGUE if (reason := platform_can(name))]
-    absent = [name for name in CATALOGUE if not platform_can(name) and not _is_set_up(name)]
+    names = [one.name for one in BY_DEFAULT]
+    reasons = [reason for name in names if (reason := platform_can(name))]
+    absent = [name for name in names if not platform_can(name) and not _is_set_up(name)]
     if absent:
         reasons.append(f"not set up: {', '.join(absent)} (weighbridge env setup)")
     total_gib, cores = psutil.virtual_memory().total / 2**30, psutil.cpu_count() or 1

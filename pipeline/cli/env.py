@@ -7,19 +7,19 @@ from pathlib import Path
 from pydantic import BaseModel, Field
 from pydantic_settings import CliApp, CliPositionalArg, CliSubCommand
 
-from pipeline.environments import CATALOGUE, Spec, folder, set_up_all, shelf, spec
+from pipeline.environments import BY_DEFAULT, CATALOGUE, Spec, folder, set_up_all, shelf, spec
 from pipeline.errors import InputError
 
 
 def _chosen(names: list[str]) -> list[Spec]:
-    return [spec(name) for name in names] if names else list(CATALOGUE.values())
+    return [spec(name) for name in names] if names else list(BY_DEFAULT)
 
 
 class EnvSetup(BaseModel):
     """Install environments; what is in place stays, what was interrupted goes on."""
 
     names: CliPositionalArg[list[str]] = Field(
-        default=[], description="environments to set up; all of them when none is named"
+        default=[], description="environments to set up; when none is named, all but those for GPUs"
     )
 
     def cli_cmd(self) -> None:

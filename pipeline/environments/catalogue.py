@@ -32,6 +32,7 @@ class Spec:
         glibc: oldest C library, (major, minor), that its releases run on.
         compiles_on: machines for which one of its packages has no release and is compiled.
         below_python: first Python version, (major, minor), without a release; None when there is no limit.
+        on_request: set up only where it is named: it is large, or of use on few machines.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Spec:
     glibc: tuple[int, int] = (2, 28)
     compiles_on: frozenset[str] = frozenset()
     below_python: tuple[int, int] | None = None
+    on_request: bool = False
 
     @property
     def identity(self) -> str:
@@ -103,8 +105,21 @@ _ALL = (
         systems=_LINUX | {("Darwin", "arm64")},
         below_python=(3, 14),
     ),
+    Spec(
+        name="gpu-vllm",
+        purpose="the engine: vLLM built for NVIDIA GPUs",
+        requirements=(PINS / "gpu-vllm.txt",),
+        probe=("-c", "import vllm"),
+        disk_gib=14.0,
+        reports=("vllm", "torch"),
+        systems=_LINUX,
+        glibc=(2, 31),
+        below_python=(3, 14),
+        on_request=True,
+    ),
 )
 
+BY_DEFAULT = tuple(one for one in _ALL if not one.on_request)
 CATALOGUE: Mapping[str, Spec] = {one.name: one for one in _ALL}
 
 

@@ -8,14 +8,20 @@ from pipeline.plan.files import (
     load_profile,
     profile_names,
 )
-from pipeline.plan.order import plan
+from pipeline.plan.nights import Night, Unit, plan_night
+from pipeline.plan.order import Machine, plan, this_machine
 
 __all__ = [
+    "Machine",
+    "Night",
+    "Unit",
     "expand",
     "experiment_names",
     "load_any_profile",
     "load_experiment",
     "load_profile",
     "plan",
+    "plan_night",
     "profile_names",
+    "this_machine",
 ]

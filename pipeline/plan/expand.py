@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +22,21 @@ def expand(experiment: Experiment, seed: int) -> list[Cell]:
             cell = _cell(experiment, dict(zip(grid, values, strict=True)), seed)
             if cell not in cells:
                 cells.append(cell)
-    return cells
+    return _with_own_prompts(experiment, cells) if experiment.lane == "gpu" else cells
+
+
+def _with_own_prompts(experiment: Experiment, cells: list[Cell]) -> list[Cell]:
+    """A seed for each workload: an engine that cannot forget must never see the prompts of another cell.
+
+    Equal workloads keep equal seeds, so that engines and knobs are compared on the same requests.
+    """
+    order = list(dict.fromkeys(cell.workload for cell in cells))
+    base = zlib.crc32(experiment.name.encode()) % 10_000 * 100
+    changed = []
+    for cell in cells:
+        seed = cell.workload.seed * 1_000_000 + base + order.index(cell.workload)
+        changed.append(cell.model_copy(update={"workload": cell.workload.model_copy(update={"seed": seed})}))
+    return changed
 
 
 def matches(cell: Cell, wanted: Mapping[str, tuple[KnobValue, ...]]) -> bool:

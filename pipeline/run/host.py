@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import platform
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
 
 from pipeline.schemas.identity import host_id
 from pipeline.schemas.manifest import Host
+from pipeline.telemetry.nvml import Card
 
 
-def describe_host() -> Host:
-    """This machine; GPU fields stay empty on the cpu lane."""
+def describe_host(cards: Sequence[Card] = ()) -> Host:
+    """This machine, with the GPUs that a run uses; their fields stay empty on the cpu lane."""
+    first = cards[0] if cards else None
     fields: dict[str, object] = {
         "cpu_model": _cpu_model(),
         "cores": psutil.cpu_count() or 1,
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
         "system": f"{platform.system()} {platform.machine()}",
-        "gpu_name": None,
-        "gpu_form_factor": None,
-        "gpu_driver": None,
-        "gpu_power_limit_w": None,
+        "gpu_name": first.name if first else None,
+        "gpu_form_factor": first.form_factor if first else None,
+        "gpu_driver": first.driver if first else None,
+        "gpu_power_limit_w": first.power_limit_w if first else None,
+        "gpu_count": len(cards) or None,
+        "gpu_memory_gib": round(first.memory_gib, 1) if first else None,
+        "gpu_ecc": first.ecc if first else None,
+        "gpu_mig": first.mig if first else None,
+        "gpu_sm_clock_max_mhz": first.sm_clock_max_mhz if first else None,
     }
     return Host.model_validate({"host_id": host_id(fields), **fields})
 

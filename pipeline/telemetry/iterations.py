@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from pipeline.telemetry.prometheus import Sample
+from pipeline.telemetry.prometheus import Sample, client
 
 READ_EVERY_S = 0.5
 _SINCE_START = {"reusedBlocks": "reused_blocks", "missedBlocks": "missed_blocks"}
@@ -53,7 +53,7 @@ class IterationReader:
     def drain(self) -> None:
         """Read once; a list that is empty, absent or not a list changes nothing but what is noted."""
         try:
-            answer = httpx.get(self._url, timeout=5.0)
+            answer = client().get(self._url, timeout=5.0)
             answer.raise_for_status()
             found = answer.json()
         except (httpx.HTTPError, ValueError):

@@ -147,7 +147,7 @@ def read(handle: Any, index: int, pids: frozenset[int] | None) -> Reading:
     own, strangers = _processes(handle, pids)
     power_mw = known(lambda: pynvml.nvmlDeviceGetPowerUsage(handle))
     energy_mj = known(lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle))
-    reasons = known(lambda: int(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)))
+    reasons = _slowing(handle)
     return Reading(
         card_gib=None if memory is None else memory.used / GIB,
         process_gib=own,
@@ -161,6 +161,14 @@ def read(handle: Any, index: int, pids: frozenset[int] | None) -> Reading:
         slowed=None if reasons is None else bool(reasons & sum(SLOWED.values())),
         power_capped=None if reasons is None else bool(reasons & POWER_CAP),
     )
+
+
+def _slowing(handle: Any) -> int | None:
+    """Bits of what slows the clocks; drivers before 535 have the older name only."""
+    found = known(lambda: int(pynvml.nvmlDeviceGetCurrentClocksEventReasons(handle)))
+    if found is None:
+        found = known(lambda: int(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)))
+    return found
 
 
 def known(call: Callable[[], Value]) -> Value | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
@@ -63,9 +64,18 @@ def scrape_one(url: str, name: str, timeout_s: float = 10.0) -> float | None:
     return float(found[1]) if found else None
 
 
+@cache
+def client() -> httpx.Client:
+    """One client for all readings: a new one loads certificates, which costs more than the reading.
+
+    Connections are not kept: a server that was started again on the same port would meet an old one.
+    """
+    return httpx.Client(limits=httpx.Limits(max_keepalive_connections=0))
+
+
 def _text(url: str, timeout_s: float) -> str:
     try:
-        answer = httpx.get(url, timeout=timeout_s)
+        answer = client().get(url, timeout=timeout_s)
         answer.raise_for_status()
     except httpx.HTTPError as error:
         raise EngineFailure(

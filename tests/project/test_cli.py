@@ -42,7 +42,7 @@ def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
 
 
 def test_the_commands_are_those_that_the_docs_name() -> None:
-    answering = {"query", "fit", "cost"}
+    answering, cards = {"query", "fit", "cost"}, {"gpu"}
     assert {path[0] for path in ALL} == {
         "run",
         "build",
@@ -51,10 +51,11 @@ def test_the_commands_are_those_that_the_docs_name() -> None:
         "runs",
         "env",
         "doctor",
-    } | answering
+    } | answering | cards
     assert {path for path in ALL if path[0] in ("runs", "env") and len(path) == 2} >= {
         *(("runs", name) for name in ("list", "show", "promote", "discard")),
         *(("env", name) for name in ("setup", "list", "remove")),
+        ("gpu", "setup"),
     }
 
 

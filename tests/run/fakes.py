@@ -11,14 +11,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import httpx
-
 from pipeline.engines import vllm
 from pipeline.lanes import cpu, serving
 from pipeline.lanes.rows import RunContext
 from pipeline.load.aiperf import LoadPlan, LoadResult, SentRequest
 from pipeline.schemas.cell import Cell, EngineKnobs, Workload
 from pipeline.schemas.profile import Plan, PlannedCell, Profile, Selection
+from pipeline.telemetry.prometheus import client
 
 ENGINE = Path(__file__).with_name("fake_engine.py")
 CONTEXT = RunContext(
@@ -73,7 +72,7 @@ def send(plan: LoadPlan, _notes: Path, _limit_s: float, watch: Callable[[], None
         watch()
         record, start = json.loads(line), time.time_ns()
         body = {"prompt": record["text"], "max_tokens": plan.workload.output_tokens}
-        httpx.post(
+        client().post(
             f"{plan.url}/v1/completions", json=body, headers={"X-Request-ID": f"id-{number}"}, timeout=10
         )
         time.sleep(float(os.environ.get("FAKE_REQUEST_S", "0")))
