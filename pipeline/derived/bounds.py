@@ -6,7 +6,7 @@ from pipeline.derived.cost import usd_per_million_tokens, usd_per_request
 from pipeline.derived.fit import KV_BITS, Question, fit
 from pipeline.derived.floors import decode_step_ms, prefill_ms
 from pipeline.derived.memory import GB, kv_request_bytes, model_weight_bytes
-from pipeline.schemas.catalogue import Price
+from pipeline.schemas.catalogue import Board, Price
 from pipeline.schemas.derived import CostRow
 
 # Engines cap the requests of a batch; TensorRT-LLM at 2,048 (flag --max_batch_size).
@@ -24,8 +24,7 @@ def cost_floor(asked: Question, price: Price, isl: int, osl: int, utilisation: f
         utilisation: share of full load that comes.
     """
     found = fit(asked)
-    peak = asked.board.fp8_tflops if found.weight_bits <= 8 else None
-    tflops = peak or asked.board.bf16_tflops
+    tflops = peak_tflops(asked.board, found.weight_bits)
     if not found.fits or not found.max_concurrent_requests or not tflops:
         return None
     batch = min(found.max_concurrent_requests, LARGEST_BATCH)
@@ -51,6 +50,18 @@ def cost_floor(asked: Question, price: Price, isl: int, osl: int, utilisation: f
         usd_per_request_floor=usd_per_request(price.usd, asked.tp, rate, utilisation),
         usd_per_million_tokens_floor=usd_per_million_tokens(price.usd, tok_s_per_gpu * utilisation),
     )
+
+
+def peak_tflops(board: Board, weight_bits: float) -> float | None:
+    """The highest dense peak that weights of this width can use, TFLOP/s; null if none is known.
+
+    Args:
+        board: GPU board.
+        weight_bits: bits of a weight, scales included; 4.5 and less count as 4-bit formats.
+    """
+    narrow = [board.fp4_tflops] if weight_bits <= 4.5 else []
+    eight = [board.fp8_tflops] if weight_bits <= 8 else []
+    return next((peak for peak in (*narrow, *eight, board.bf16_tflops) if peak), None)
 
 
 def _active(asked: Question) -> float:

@@ -99,6 +99,7 @@ class Board(Sourced):
     bandwidth_gb_s: float = Field(gt=0, description="memory bandwidth, GB/s")
     bf16_tflops: float | None = Field(None, gt=0, description="dense 16-bit peak, TFLOP/s")
     fp8_tflops: float | None = Field(None, gt=0, description="dense 8-bit peak, TFLOP/s")
+    fp4_tflops: float | None = Field(None, gt=0, description="dense 4-bit peak, TFLOP/s")
     power_w: float | None = Field(None, gt=0, description="rated board power (TDP), W; not a measurement")
     form_factor: str = Field(description="how it is mounted")
     per_node: int | None = Field(None, gt=0, description="chips in a usual node; in the pod for a TPU")

@@ -38,7 +38,7 @@ class FitRow(Strict):
 
 
 class CostRow(Strict):
-    """A lower bound of what a request costs: no software beats bandwidth and peak."""
+    """A lower bound of what a request costs with 16-bit KV: no software beats bandwidth and peak."""
 
     model: str = Field(description="model")
     gpu: str = Field(description="board, name in view hardware")
@@ -91,6 +91,7 @@ class HardwareRow(Strict):
     bandwidth_gb_s: float = Field(description="memory bandwidth, GB/s")
     bf16_tflops: float | None = Field(description="dense 16-bit peak, TFLOP/s")
     fp8_tflops: float | None = Field(description="dense 8-bit peak, TFLOP/s")
+    fp4_tflops: float | None = Field(description="dense 4-bit peak, TFLOP/s")
     power_w: float | None = Field(description="rated board power, W; not a measurement")
     form_factor: str = Field(description="how it is mounted")
     per_node: int | None = Field(description="chips in a usual node, or in the pod")

@@ -3,6 +3,7 @@
 import pytest
 
 from pipeline.catalogue import catalogue
+from pipeline.derived.bounds import peak_tflops
 from pipeline.derived.cost import (
     token_budget_ms,
     usd_of_idle_memory,
@@ -56,6 +57,12 @@ def test_floors() -> None:
     assert prefill_ms(70e9, 1000, 989) == pytest.approx(141.6, abs=0.1)
     assert prefill_ms(70e9, 1000, 989, 8) == pytest.approx(17.7, abs=0.1)
     assert fibre_round_trip_ms(6600) == pytest.approx(64.6, abs=0.1)
+
+
+def test_the_peak_is_that_of_the_narrowest_format_the_weights_have() -> None:
+    board = catalogue(Workspace()).board("b200_sxm")
+    assert [peak_tflops(board, bits) for bits in (16, 8, 4.5)] == [2250, 4500, 9000]
+    assert peak_tflops(catalogue(Workspace()).board("a100"), 4) == 312
 
 
 def test_experts_on_one_gpu_send_nothing() -> None:
