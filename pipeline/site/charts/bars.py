@@ -30,7 +30,7 @@ def bar_chart(spec: ChartSpec, rows: list[Record], layout: Layout) -> dict[str, 
     ]
     drawn = alt.concat(*panels, columns=columns, spacing={"row": 18, "column": 24}).to_dict()
     points = {name or ONLY: [row for row in rows if row["panel"] == name] for name in names}
-    return drawn | {"padding": PADDING, "datasets": points}
+    return drawn | {"padding": PADDING, "datasets": drawn.get("datasets", {}) | points}
 
 
 def _panel(spec: ChartSpec, name: str, top: float) -> Any:
