@@ -70,8 +70,8 @@ class Unreadable(Exception):
         super().__init__("; ".join(map(str, problems)))
 
 
-def read_page(path: Path, root: Path) -> PageSource:
-    """Read and check one question page.
+def read_page(path: Path, root: Path, schema: type[Question] = Question) -> PageSource:
+    """Read and check one question page, or a practice page with the schema of those.
 
     Raises:
         Unreadable: the front matter is missing, not YAML, or does not fit the schema.
@@ -80,12 +80,17 @@ def read_page(path: Path, root: Path) -> PageSource:
     front, body, body_line = _split_or_raise(text, name)
     tree = _compose(front, name)
     _refuse_duplicates(tree, name)
-    return PageSource(path, name, _validate(front, tree, name), body, body_line, text)
+    return PageSource(path, name, _validate(front, tree, name, schema), body, body_line, text)
 
 
 def question_files(docs: Path) -> list[Path]:
     """Question pages of a docs folder, the index left out, in order of name."""
     return sorted(path for path in (docs / "questions").glob("*.md") if path.stem != "index")
+
+
+def practice_files(docs: Path) -> list[Path]:
+    """Practice pages of a docs folder, in order of name."""
+    return sorted((docs / "practice").glob("*.md"))
 
 
 def body_of(text: str) -> tuple[str, int]:
@@ -133,10 +138,10 @@ def _doubles(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
             yield from _doubles(value)
 
 
-def _validate(front: str, tree: yaml.Node | None, name: str) -> Question:
+def _validate(front: str, tree: yaml.Node | None, name: str, schema: type[Question]) -> Question:
     content: Any = yaml.safe_load(front)
     try:
-        return Question.model_validate(content)
+        return schema.model_validate(content)
     except ValidationError as error:
         raise Unreadable([_problem(item, tree, name) for item in error.errors()]) from None
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from jinja2 import TemplateSyntaxError
 
 from pipeline.errors import CheckFailed, InputError
 from pipeline.paths import Workspace
+from pipeline.schemas.sheet import Sheet
 from pipeline.site.addresses import check_addresses
 from pipeline.site.asked import check_queries
 from pipeline.site.data import SiteData
 from pipeline.site.foreign import active_elements, check_foreign, check_names
-from pipeline.site.frontmatter import PageSource, Unreadable, body_of, question_files, read_page
+from pipeline.site.frontmatter import PageSource, Unreadable, body_of, practice_files, question_files, read_page
 from pipeline.site.lengths import check_lengths
 from pipeline.site.loading import load
 from pipeline.site.page import PLACEHOLDER, QuestionPage
@@ -52,7 +54,8 @@ def check_docs(ws: Workspace, docs: Path, only: Path | None = None) -> list[Prob
 def _checked(path: Path, docs: Path, data: SiteData) -> Iterator[Problem]:
     if path in question_files(docs):
         return check_question(path, docs.parent, data)
-    return check_plain(path, docs.parent)
+    found = check_plain(path, docs.parent)
+    return chain(found, check_sheet(path, docs.parent, data)) if path in practice_files(docs) else found
 
 
 def _words(path: Path, docs: Path) -> Iterator[Problem]:
@@ -111,6 +114,22 @@ def _written(source: PageSource) -> Iterator[Problem]:
     yield from check_lengths(source, found)
 
 
+def check_sheet(path: Path, root: Path, data: SiteData) -> Iterator[Problem]:
+    """A practice page's front matter and the names that its text uses; the text itself is a plain page's."""
+    try:
+        source = read_page(path, root, Sheet)
+        found = calls(source.body, source.body_line)
+    except Unreadable as unreadable:
+        yield from unreadable.problems
+        return
+    except TemplateSyntaxError:
+        return
+    yield from _numbers(QuestionPage(source, data))
+    yield from _placeholders(source)
+    yield from _typed_in_front(source)
+    yield from _names(source, found)
+
+
 def _chosen(docs: Path, only: Path | None) -> Sequence[Path]:
     if only is None:
         return sorted(docs.rglob("*.md"))
@@ -154,6 +173,8 @@ def texts_of(source: PageSource) -> Iterator[tuple[tuple[str, ...], str]]:
         yield ("tables", name, "caption"), table.caption
     for name, calc in question.calcs.items():
         yield ("calcs", name, "note"), calc.note
+    for name, picture in question.pictures.items() if isinstance(question, Sheet) else ():
+        yield ("pictures", name), " ".join(picture.texts)
     for name, contrast in question.contrasts.items():
         for field in ("refuted", "right_when", "good", "good_because"):
             yield ("contrasts", name, field), getattr(contrast, field)

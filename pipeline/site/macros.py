@@ -10,13 +10,15 @@ from typing import Any
 from pipeline.errors import WeighbridgeError
 from pipeline.paths import PACKAGE, Workspace
 from pipeline.site import blocks
-from pipeline.site.frontmatter import question_files, read_page
+from pipeline.schemas.sheet import Sheet
+from pipeline.site.frontmatter import practice_files, question_files, read_page
 from pipeline.site.loading import load
 from pipeline.site.navigation import expanded
 from pipeline.site.page import QuestionPage
+from pipeline.site.practice.deck import write_deck
 from pipeline.site.publish import write_assets, write_redirects
 from pipeline.site.vocabulary import BLOCKS, PAGE_MACROS, PLAIN_MACROS
-from pipeline.site.voice import Site, Voice
+from pipeline.site.voice import DECK, Site, Voice
 
 
 def define_env(env: Any) -> None:
@@ -35,9 +37,11 @@ def define_env(env: Any) -> None:
 
 def on_post_build(env: Any) -> None:
     """Write what pages point to: chart specifications and the script that draws them."""
-    site = Path(env.conf["site_dir"])
-    write_assets(site, env.wb_site.specifications, env.wb_site.cache)
-    write_redirects(site, [page.source for page in env.wb_site.pages.values()])
+    site, folder = env.wb_site, Path(env.conf["site_dir"])
+    write_assets(folder, site.specifications, site.cache)
+    write_redirects(folder, [page.source for page in site.pages.values()])
+    if site.sheets:
+        write_deck(folder / DECK, site.notes(), site.data.today)
 
 
 def workspace_of(conf: Any) -> Workspace:
@@ -51,7 +55,9 @@ def make_site(ws: Workspace, docs: Path) -> Site:
     data = load(ws)
     sources = [read_page(path, docs.parent) for path in question_files(docs)]
     pages = {str(source.path.relative_to(docs)): QuestionPage(source, data) for source in sources}
-    return Site(data, pages, ws.local / "cache" / "site", PACKAGE)
+    drafts = [read_page(path, docs.parent, Sheet) for path in practice_files(docs)]
+    sheets = {str(draft.path.relative_to(docs)): QuestionPage(draft, data) for draft in drafts}
+    return Site(data, pages, ws.local / "cache" / "site", PACKAGE, sheets=sheets)
 
 
 def _spoken(env: Any, site: Site, name: str) -> Callable[..., str]:

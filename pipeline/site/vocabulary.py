@@ -26,6 +26,12 @@ PAGE_MACROS = [
     "dictionary",
     "downloads",
     "tree",
+    "interview",
+    "quiz",
+    "numbers",
+    "picture",
+    "deck",
+    "rubrics",
 ]
 """Macros that need the page or the data."""
 PLAIN_MACROS = ["given", "quoted"]

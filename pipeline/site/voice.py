@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 from pipeline.errors import InputError
+from pipeline.schemas.sheet import Sheet
 from pipeline.site import blocks, index, ledgerhtml, reference, runshtml, turninghtml, verdicthtml
 from pipeline.site.charts.figure import empty_figure, figure
 from pipeline.site.charts.kept import kept_drawings
@@ -16,11 +17,12 @@ from pipeline.site.data import SiteData
 from pipeline.site.facthtml import evidence_table, fact_link
 from pipeline.site.html import one_block
 from pipeline.site.page import QuestionPage
+from pipeline.site.practice import deck, interview, numbers, picture, quiz, rubric, spoken
 from pipeline.site.problems import unknown
 from pipeline.site.tablehtml import table_html
 from pipeline.site.whiteboard import inline_html, line_html
 
-LEDGER, QUESTIONS, CHARTS = "claims/", "questions/", "assets/charts/"
+LEDGER, QUESTIONS, CHARTS, DECK = "claims/", "questions/", "assets/charts/", "assets/deck/"
 
 
 @dataclass
@@ -34,6 +36,7 @@ class Site:
         package: the package that the architecture page lists.
         exports: files that can be downloaded, with their sizes.
         specifications: Vega-Lite documents to be written beside the pages, by address.
+        sheets: practice pages by their path below the docs folder.
     """
 
     data: SiteData
@@ -42,6 +45,26 @@ class Site:
     package: Path
     exports: list[tuple[str, int]] = field(default_factory=list)
     specifications: dict[str, str] = field(default_factory=dict)
+    sheets: Mapping[str, QuestionPage] = field(default_factory=dict)
+
+    @property
+    def ordered(self) -> list[QuestionPage]:
+        """Question pages in the order of their numbers."""
+        return sorted(self.pages.values(), key=lambda page: page.question.number)
+
+    @property
+    def by_slug(self) -> dict[str, QuestionPage]:
+        """Question pages by the last part of their address."""
+        return {page.source.slug: page for page in self.pages.values()}
+
+    def notes(self) -> list[deck.Note]:
+        """The flash-card deck."""
+        known = [
+            numbers.known(name, sheet, self.by_slug, "")
+            for sheet in self.sheets.values()
+            for name in numbers.listed(sheet)
+        ]
+        return deck.notes(self.ordered, known)
 
 
 @dataclass(frozen=True)
@@ -65,9 +88,10 @@ class Voice:
         Raises:
             InputError: the macro belongs on question pages.
         """
-        if self.path not in self.site.pages:
+        page = self.site.pages.get(self.path) or self.site.sheets.get(self.path)
+        if page is None:
             raise InputError("this macro works on question pages only", where=self.path)
-        return self.site.pages[self.path]
+        return page
 
     def verdict(self) -> str:
         """Banner, verdict line, badges."""
@@ -77,11 +101,12 @@ class Voice:
         """A measured number: `name`, or `slug.name` for a fact of another page."""
         slug, _, own = name.rpartition(".")
         if not slug:
-            return fact_link(self.page.fact(name))
+            say = numbers.said if self.path in self.site.sheets else fact_link
+            return say(self.page.fact(name))
         known = {page.source.slug: page for page in self.site.pages.values()}
         if slug not in known:
             raise InputError(unknown("page", slug, known), where=self.path)
-        return fact_link(known[slug].fact(own), f"{self.root}{QUESTIONS}{slug}/")
+        return numbers.said(known[slug].fact(own), f"{self.root}{QUESTIONS}{slug}/")
 
     def calc(self, name: str) -> str:
         """A line of the whiteboard."""
@@ -200,6 +225,36 @@ class Voice:
     def tree(self) -> str:
         """The package as a tree."""
         return reference.package_tree(self.site.package)
+
+    def interview(self) -> str:
+        """The mock interview over all questions."""
+        questions = self.root + QUESTIONS
+        cards = [(page, spoken.spoken(page, self.site.by_slug, questions)) for page in self.site.ordered]
+        return interview.interview(cards, self.site.data.claims, questions, self.root + LEDGER)
+
+    def quiz(self) -> str:
+        """BAD or GOOD, over every contrast."""
+        return quiz.quiz(self.site.ordered, self.root + QUESTIONS)
+
+    def numbers(self, *names: str) -> str:
+        """A table of numbers to know: facts and lines of this page, or `slug.name`."""
+        return numbers.numbers(names, self.page, self.site.by_slug, self.root + QUESTIONS)
+
+    def picture(self, name: str) -> str:
+        """A design as boxes and arrows."""
+        question = self.page.question
+        known = question.pictures if isinstance(question, Sheet) else {}
+        if name not in known:
+            raise InputError(unknown("picture", name, known), where=self.page.source.name)
+        return picture.picture(name, known[name], self.page.plain)
+
+    def deck(self) -> str:
+        """Links to the flash-card deck, with its date and how many cards it has."""
+        return deck.links(self.site.notes(), self.site.data.today, self.root + DECK)
+
+    def rubrics(self) -> str:
+        """Both reported rubrics with their weights."""
+        return rubric.table_of_rubrics(self.site.data.claims, self.root + LEDGER)
 
     def _answered(self) -> dict[str, list[tuple[str, str]]]:
         """Claim id to title and address of the pages that answer it."""
