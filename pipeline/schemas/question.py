@@ -161,7 +161,7 @@ class Question(Authored):
     )
     answer: str = Field(min_length=8, description="the verdict in one sentence; may use {fact}")
     headline: str | None = Field(None, description="shorter finding for the home page; may use {fact}")
-    facts: dict[str, FactSpec] = Field(min_length=1)
+    facts: dict[str, FactSpec] = Field(default_factory=dict)
     charts: dict[str, ChartSpec] = Field(default_factory=dict)
     tables: dict[str, TableSpec] = Field(default_factory=dict)
     calcs: dict[str, CalcSpec] = Field(default_factory=dict)

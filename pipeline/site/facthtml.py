@@ -50,6 +50,8 @@ def evidence_table(facts: Sequence[Fact], local_run: str | None) -> str:
         facts: in the order of the page.
         local_run: id of this machine's newest run; None leaves its column out.
     """
+    if not facts:
+        return one_block('<p class="wb-note">No measured number stands on this page.</p>')
     heads = ["Fact", "Lane", "Value", "Smallest to largest", "n"] + (["Your machine"] if local_run else [])
     head = "".join(f"<th{' class=num' if i > 1 else ''}>{text}</th>" for i, text in enumerate(heads))
     body = "".join(_row(fact, local_run) for fact in facts)

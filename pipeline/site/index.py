@@ -16,7 +16,7 @@ from pipeline.site.claims import outcome_mark
 from pipeline.site.data import SiteData
 from pipeline.site.html import attribute, day, one_block
 from pipeline.site.page import QuestionPage
-from pipeline.site.verdicthtml import newest_of, standings_of
+from pipeline.site.verdicthtml import newest_of, standings_of, unmeasured
 
 SECTIONS: dict[str, tuple[Topic, ...]] = {
     "Memory": ("memory", "feasibility", "hardware"),
@@ -77,7 +77,7 @@ def headline(page: QuestionPage, address: str, ledger: str) -> str:
     """
     first, newest = standings_of(page)[0], newest_of(page.facts)
     finding = page.fill(page.question.headline or page.question.answer, address)
-    when = f"{newest.lane} · {day(newest.on)}" if newest else "not measured yet"
+    when = f"{newest.lane} · {day(newest.on)}" if newest else unmeasured(page)
     claim = f'<a href="{ledger}#{first.id}" title="{attribute(first.claim)}">claim {first.id}</a>'
     return (
         f'<div class="wb-row"><span class="wb-verdict-of">{outcome_mark(first.verdict)}{claim}</span>'

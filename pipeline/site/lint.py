@@ -229,6 +229,8 @@ def _required(source: PageSource, found: Sequence[MacroCall]) -> Iterator[Proble
     for name in REQUIRED:
         if name not in called:
             yield Problem(source.name, source.body_line, f"the page does not call {{{{ {name}() }}}}")
+    if not (source.question.facts or source.question.calcs or "quoted" in called):
+        yield Problem(source.name, source.body_line, "the page has no number: give a fact, a calc or quoted")
     if "contrast" not in called:
         yield Problem(source.name, source.body_line, "the page shows no contrast: {{ contrast() }} shows all")
     if not called & {"chart", "table"} and "\n|" not in source.body:

@@ -79,6 +79,12 @@ def newest_of(facts: Sequence[Fact]) -> Basis | None:
     return max(bases, key=lambda basis: (basis.lane in MEASURED_LANES, basis.on), default=None)
 
 
+def unmeasured(page: QuestionPage) -> str:
+    """What stands in the place of a date where no number of a page is measured."""
+    settled = all(standing.verdict in ("reported", "definition") for standing in standings_of(page))
+    return "reported, never measured" if settled else "not measured yet"
+
+
 def reading_minutes(markdown: str) -> int:
     """Minutes to read a page, macros counted as a word each."""
     words = re.sub(r"\{[{%].*?[}%]\}", " word ", markdown, flags=re.DOTALL).split()
@@ -105,6 +111,6 @@ def _one_each(facts: Sequence[Fact]) -> list[Fact]:
 
 def _small(page: QuestionPage) -> str:
     newest = newest_of(page.facts)
-    basis = [day(newest.on), newest.versions] if newest else ["not measured yet"]
+    basis = [day(newest.on), newest.versions] if newest else [unmeasured(page)]
     parts = [*basis, f"{reading_minutes(page.source.body)} min", page.question.level]
     return f"<span>{' · '.join(parts)}</span>"
