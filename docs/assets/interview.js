@@ -91,7 +91,7 @@
   function onRevealed(one) {
     if (one !== card || !one.querySelector("details").open || !score.hidden) return;
     stop();
-    startButton.textContent = "Start again";
+    startButton.textContent = left > 0 ? "Go on" : "Start again";
     revealButton.disabled = true;
     recall(store.get(card.dataset.slug)?.marks ?? {});
     score.hidden = false;

@@ -11,7 +11,7 @@ from pipeline.errors import InputError
 from pipeline.schemas.words import Lane
 from pipeline.site.facthtml import fact_link
 from pipeline.site.facts import Fact
-from pipeline.site.html import aligned, day, one_block, table
+from pipeline.site.html import day, one_block, table
 from pipeline.site.page import QuestionPage
 from pipeline.site.problems import unknown
 from pipeline.site.template import calls
@@ -59,10 +59,9 @@ def numbers(
         InputError: there is no such page or number.
     """
     found = [known(name, sheet, pages, questions) for name in names]
-    padded = aligned([each.text for each in found])
+    # Units differ from row to row, so decimal points have nothing to line up with.
     rows = [
-        [escape(each.label, quote=False), each.value + pad[len(each.text) :], _lane(each.lane), _when(each)]
-        for each, pad in zip(found, padded, strict=True)
+        [escape(each.label, quote=False), each.value, _lane(each.lane), _when(each)] for each in found
     ]
     return one_block(f'<div class="wb-numbers">{table(["What", "Value", "Lane", "Date"], rows, (1,))}</div>')
 
