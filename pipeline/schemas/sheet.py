@@ -52,6 +52,7 @@ class Picture(Authored):
 class Sheet(Question):
     """A page under Practice. Everything a question needs and practice does not has an empty default."""
 
+    title: str = Field(min_length=3, description="title of the page")
     number: int = Field(0, description="practice pages are not numbered")
     topic: Topic = "craft"
     level: Level = "mid"

@@ -11,9 +11,10 @@ import pytest
 from pipeline.errors import CheckFailed
 from pipeline.paths import REPOSITORY, Workspace
 from pipeline.site.build import build_site, source_of, swap
+from pipeline.site.frontmatter import question_files
 from tests.fixtures.site import BODY, FRONT, made_up_workspace, text_of, write_pages
 
-SLUGS = ("kv-memory-runs-out", "larger-batch-and-latency", "routing-over-memory", "which-routing-policy")
+SLUGS = tuple(path.stem for path in question_files(REPOSITORY / "docs"))
 ANATOMY = (
     "Ask first.",
     "Say this in 30 seconds",
@@ -78,7 +79,7 @@ def test_home_and_index_list_finished_and_waiting_questions(site: Path) -> None:
     home = text_of((site / "index.html").read_text())
     index = text_of((site / "questions" / "index.html").read_text())
     assert "What does vLLM really do when KV memory runs out?" in home
-    assert index.count("not yet measured") == 25
+    assert index.count("not yet measured") == 29 - len(SLUGS)
     assert len(re.findall(r'class="wb-row', (site / "questions" / "index.html").read_text())) == 29
 
 

@@ -85,6 +85,46 @@ def test_old_address_leads_to_the_page(mini: Mini, tmp_path: Path) -> None:
     assert "What happens when memory runs out?" in html
 
 
+SHEET = """---
+title: Sheet
+facts:
+  nothing: {label: never measured, lane: cpu, sql: "SELECT run_id, repeat, vram_peak_gib AS value FROM latest_repeats WHERE repeat > 9"}
+calcs:
+  double: {title: twice that, formula: 2 * each, unit: GB, inputs: {each: 8 GB}}
+pictures:
+  plan:
+    title: "A plan with {double}."
+    boxes:
+      a: {title: Here, lines: ["holds {double} <b>"], column: 1, row: 1}
+      b: {title: There, column: 2, row: 1}
+    arrows: [{source: a, target: b, label: bytes}]
+---
+"""
+ON_PRACTICE = {
+    "interview": (
+        "{{ interview() }}",
+        ["What happens when memory runs out?", "Spoken 67 times.", "as reported: one point each", "3:1 and 4:2"],
+    ),
+    "quiz": ("{{ quiz() }}", ["“The engine pages it out.”", "✕ BAD", "“It recomputes, here 67 times.”", "✓ GOOD"]),
+    "numbers": (
+        "{{ numbers('double', 'memory.preempted', 'nothing') }}",
+        ["twice that 16 GB calculated by formula", "preemptions of the run 67 cpu 30 Nov 2026", "not measured cpu n/a"],
+    ),
+    "picture": ("{{ picture('plan') }}", ["A plan with 16 GB.", "holds 16 GB <b>", "Here to There : bytes"]),
+    "deck": ("{{ deck() }}", ["cards, built 2 Dec 2026", "for Anki", "CSV"]),
+    "rubrics": ("{{ rubrics() }}", ["memory guarantee", "3 or 4", "1 or 2", "a mechanism without a capacity plan"]),
+}
+
+
+@pytest.mark.parametrize("name", ON_PRACTICE)
+def test_practice_macro_renders(name: str, mini: Mini) -> None:
+    body, wanted = ON_PRACTICE[name]
+    spoken = '{% call say("30 seconds") %}\nSpoken {{ fact("preempted") }} times.\n{% endcall %}\n\n'
+    pages = {"practice/sheet.md": SHEET + body, QUESTION: FRONT + spoken + BODY}
+    text = text_of(mini(pages, "practice/sheet/index.html"))
+    assert [words for words in wanted if squeezed(words) not in squeezed(text)] == []
+
+
 @pytest.mark.parametrize("name", ON_QUESTIONS)
 def test_question_macro_renders(name: str, mini: Mini) -> None:
     body, wanted = ON_QUESTIONS[name]
@@ -104,7 +144,7 @@ def squeezed(text: str) -> str:
 
 
 def test_every_macro_has_a_site() -> None:
-    assert sorted([*ON_QUESTIONS, *ON_ANY_PAGE]) == sorted(MACROS)
+    assert sorted([*ON_QUESTIONS, *ON_ANY_PAGE, *ON_PRACTICE]) == sorted(MACROS)
 
 
 def test_fact_is_a_link_to_its_row_of_evidence(mini: Mini) -> None:
