@@ -124,7 +124,9 @@ def check_sheet(path: Path, root: Path, data: SiteData) -> Iterator[Problem]:
         return
     except TemplateSyntaxError:
         return
-    yield from _numbers(QuestionPage(source, data))
+    yield from check_queries(QuestionPage(source, data))
+    yield from check_foreign(source)
+    yield from check_names(source)
     yield from _placeholders(source)
     yield from _typed_in_front(source)
     yield from _names(source, found)
