@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,16 @@ def load_claims(ws: Workspace) -> list[Claim]:
             claims.append(load_claim(path))
         except WeighbridgeError as error:
             wrong.append(error)
+    raise_all(wrong, str(ws.claims))
+    return claims
+
+
+def raise_all(wrong: Sequence[WeighbridgeError], where: str) -> None:
+    """Raise one error as it is, several as one that tells them all; return where there are none."""
     if len(wrong) == 1:
         raise wrong[0]
     if wrong:
-        raise InputError("\n".join(each.message for each in wrong), where=str(ws.claims))
-    return claims
+        raise InputError("\n".join(each.message for each in wrong), where=where)
 
 
 def load_claim(path: Path) -> Claim:

@@ -14,11 +14,12 @@ from typing import Any
 
 import duckdb
 
-from pipeline.analysis.claims import load_claims, rule_hash, wording_hash
+from pipeline.analysis.claims import load_claims, raise_all, rule_hash, wording_hash
 from pipeline.analysis.decisions import Decision, decision
-from pipeline.analysis.evidence import open_evidence
+from pipeline.analysis.evidence import evidence_names, open_evidence
 from pipeline.analysis.provenance import UndecidedError
 from pipeline.analysis.turning import dimension_splits, thresholds
+from pipeline.errors import WeighbridgeError
 from pipeline.paths import Workspace
 from pipeline.schemas.claim import Claim, Verdict
 from pipeline.schemas.turning import ClaimSplit, ClaimThreshold
@@ -51,7 +52,10 @@ def decide(
 
 
 def weigh(
-    ws: Workspace, connection: duckdb.DuckDBPyConnection | None = None, today: date | None = None
+    ws: Workspace,
+    connection: duckdb.DuckDBPyConnection | None = None,
+    today: date | None = None,
+    claims: Sequence[Claim] | None = None,
 ) -> list[Weighed]:
     """Verdicts on all claims, by id, each with what would turn it.
 
@@ -59,16 +63,24 @@ def weigh(
         ws: the checkout, with claims and freshness limits.
         connection: made by `open_evidence`; opened here if null.
         today: day that freshness is counted to; today if null.
+        claims: claims to decide; all of the checkout if null.
 
     Raises:
-        InputError: a claim file or its query is wrong.
+        InputError: a claim file or its query is wrong; with several, all are told.
         CheckFailed: a claim asks a lane for what it may never decide.
     """
-    if not (claims := load_claims(ws)):
+    if not (asked := load_claims(ws) if claims is None else claims):
         return []
     limits, day = load_limits(ws), today or datetime.now(UTC).date()
-    views = open_evidence(ws) if connection is None else connection
-    return [_weighed(claim, views, limits, day) for claim in claims]
+    views = open_evidence(ws, evidence_names(asked)) if connection is None else connection
+    weighed, wrong = [], []
+    for claim in asked:
+        try:
+            weighed.append(_weighed(claim, views, limits, day))
+        except WeighbridgeError as error:
+            wrong.append(error)
+    raise_all(wrong, str(ws.claims))
+    return weighed
 
 
 def _weighed(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, create_model
 from pydantic_settings import (
     BaseSettings,
     CliApp,
@@ -17,21 +19,25 @@ from pydantic_settings import (
 )
 
 from pipeline import __version__
-from pipeline.cli.build import BuildCommand
-from pipeline.cli.check import CheckCommand
-from pipeline.cli.cost import CostCommand
-from pipeline.cli.doctor import DoctorCommand
-from pipeline.cli.env import EnvCommand
-from pipeline.cli.fit import FitCommand
-from pipeline.cli.gpu import GpuCommand
-from pipeline.cli.preview import PreviewCommand
-from pipeline.cli.query import QueryCommand
-from pipeline.cli.run import RunCommand
-from pipeline.cli.runs import RunsCommand
 from pipeline.errors import InputError, WeighbridgeError
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+COMMANDS = {
+    "run": ("pipeline.cli.run", "RunCommand"),
+    "build": ("pipeline.cli.build", "BuildCommand"),
+    "check": ("pipeline.cli.check", "CheckCommand"),
+    "preview": ("pipeline.cli.preview", "PreviewCommand"),
+    "new": ("pipeline.cli.new", "NewCommand"),
+    "query": ("pipeline.cli.query", "QueryCommand"),
+    "fit": ("pipeline.cli.fit", "FitCommand"),
+    "cost": ("pipeline.cli.cost", "CostCommand"),
+    "runs": ("pipeline.cli.runs", "RunsCommand"),
+    "env": ("pipeline.cli.env", "EnvCommand"),
+    "gpu": ("pipeline.cli.gpu", "GpuCommand"),
+    "doctor": ("pipeline.cli.doctor", "DoctorCommand"),
+}
+"""Command to where its class is; only the one that is called is imported, so that it starts at once."""
 
 
 class Weighbridge(BaseSettings):
@@ -49,17 +55,6 @@ class Weighbridge(BaseSettings):
     )
 
     version: bool = Field(default=False, description="print the version and exit")
-    run: CliSubCommand[RunCommand]
-    build: CliSubCommand[BuildCommand]
-    check: CliSubCommand[CheckCommand]
-    preview: CliSubCommand[PreviewCommand]
-    query: CliSubCommand[QueryCommand]
-    fit: CliSubCommand[FitCommand]
-    cost: CliSubCommand[CostCommand]
-    runs: CliSubCommand[RunsCommand]
-    env: CliSubCommand[EnvCommand]
-    gpu: CliSubCommand[GpuCommand]
-    doctor: CliSubCommand[DoctorCommand]
 
     @classmethod
     def settings_customise_sources(cls, *_: object, **__: object) -> tuple[PydanticBaseSettingsSource, ...]:
@@ -76,6 +71,15 @@ class Weighbridge(BaseSettings):
             CliApp.run_subcommand(self)
 
 
+def command_line(first: Sequence[str] = ()) -> type[Weighbridge]:
+    """The command line: with the one command that the first argument names, else with all of them."""
+    names = [name for name in first if name in COMMANDS] or list(COMMANDS)
+    classes = {name: getattr(import_module(COMMANDS[name][0]), COMMANDS[name][1]) for name in names}
+    subcommand: Any = CliSubCommand
+    fields: dict[str, Any] = {name: (subcommand[each], ...) for name, each in classes.items()}
+    return create_model("Weighbridge", __base__=Weighbridge, __doc__=Weighbridge.__doc__, **fields)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line.
 
@@ -84,7 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         when the reader of the output has gone.
     """
     try:
-        CliApp.run(Weighbridge, cli_args=None if arguments is None else list(arguments))
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        CliApp.run(command_line(given[:1]), cli_args=given)
         sys.stdout.flush()
     except WeighbridgeError as error:
         return _fail(error)

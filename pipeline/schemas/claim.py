@@ -79,7 +79,9 @@ class Claim(Authored):
 
     id: str = Field(pattern=r"^[MR]\d\d$", description="stable name; pages and ledger refer to it")
     topic: Topic
-    source: Literal["A", "B"] = Field(description="which of the two source articles makes it")
+    source: Literal["A", "B", "contributed"] = Field(
+        description="which of the two source articles makes it, or contributed"
+    )
     claim: str = Field(min_length=8, description="what is said, in our own words")
     number: str | None = Field(None, description="the quantity claimed, with its unit")
     test: str = Field(min_length=8, description="the evidence that can settle it")

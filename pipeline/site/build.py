@@ -16,14 +16,14 @@ from mkdocs.config import load_config
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import MkDocsException
 
-from pipeline.errors import CheckFailed, InputError, WeighbridgeError
-from pipeline.paths import REPOSITORY, Workspace
+from pipeline.errors import CheckFailed, WeighbridgeError
+from pipeline.paths import Workspace
+from pipeline.site.data import SiteData
 from pipeline.site.export import FOLDER, exported
 from pipeline.site.htmlscan import scan_site
-from pipeline.site.lint import check_docs
+from pipeline.site.lint import check_docs, readable
 from pipeline.site.problems import fail
-
-CONFIG = "mkdocs.yml"
+from pipeline.site.source import CONFIG, source_of
 
 
 @dataclass(frozen=True)
@@ -47,25 +47,18 @@ def build_site(ws: Workspace, source: Path | None = None) -> Built:
         InputError: there is nothing to build.
     """
     start, home = time.monotonic(), source or source_of(ws)
-    fail(check_docs(ws, home / "docs"))
+    data = readable(ws)
+    fail(check_docs(ws, home / "docs", data=data))
     ws.local.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="site-", dir=ws.local) as scratch:
         fresh = Path(scratch) / "site"
-        render(ws, home, fresh)
+        render(ws, home, fresh, data)
         fail(scan_site(fresh))
         swap(fresh, ws.site)
     return Built(ws.site, len(list(ws.site.rglob("*.html"))), time.monotonic() - start)
 
 
-def source_of(ws: Workspace) -> Path:
-    """Where the pages are: the workspace, or this checkout if the workspace has only data."""
-    for home in (ws.root, REPOSITORY):
-        if (home / CONFIG).exists():
-            return home
-    raise InputError(f"there is no {CONFIG}", where=str(ws.root), next_step="start the command in a checkout")
-
-
-def render(ws: Workspace, home: Path, site: Path) -> None:
+def render(ws: Workspace, home: Path, site: Path, data: SiteData | None = None) -> None:
     """Render all pages into a folder.
 
     Raises:
@@ -75,7 +68,7 @@ def render(ws: Workspace, home: Path, site: Path) -> None:
     errors: list[WeighbridgeError] = []
     downloads = site.with_name(FOLDER)
     files = exported(ws, downloads)
-    config.extra.update({"wb_root": str(ws.root), "wb_errors": errors, "wb_exports": files})
+    config.extra.update({"wb_root": str(ws.root), "wb_errors": errors, "wb_exports": files, "wb_data": data})
     with warnings_of("mkdocs") as warned:
         try:
             _run(config)

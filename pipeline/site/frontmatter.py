@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from pipeline.schemas.question import Question
 from pipeline.site.problems import Problem, nearest, shown, unknown
 
 FENCE = "---"
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FIELDS = sorted(
     {
         field
@@ -55,7 +57,11 @@ class PageSource:
 
     def line_of(self, *keys: str) -> int:
         """Line of a front matter entry, from 1."""
-        return _line(yaml.compose(_split(self.text)[0]), keys)
+        return _line(self._tree, keys)
+
+    @cached_property
+    def _tree(self) -> yaml.Node | None:
+        return _parsed(_split(self.text)[0])
 
 
 class Unreadable(Exception):
@@ -115,10 +121,15 @@ def _split_or_raise(text: str, name: str) -> tuple[str, str, int]:
 
 def _compose(front: str, name: str) -> yaml.Node | None:
     try:
-        return yaml.compose(front)
+        return _parsed(front)
     except yaml.MarkedYAMLError as error:
         line = (error.problem_mark.line if error.problem_mark else 0) + 2
         raise Unreadable([Problem(name, line, f"front matter is not YAML: {error.problem}")]) from None
+
+
+def _parsed(front: str) -> yaml.Node | None:
+    """The tree of the front matter; libyaml is ten times as fast where it is there."""
+    return yaml.compose(front, Loader=_LOADER)
 
 
 def _refuse_duplicates(tree: yaml.Node | None, name: str) -> None:
@@ -139,7 +150,7 @@ def _doubles(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
 
 
 def _validate(front: str, tree: yaml.Node | None, name: str, schema: type[Question]) -> Question:
-    content: Any = yaml.safe_load(front)
+    content: Any = yaml.load(front, Loader=_LOADER)  # noqa: S506 - a safe loader
     try:
         return schema.model_validate(content)
     except ValidationError as error:

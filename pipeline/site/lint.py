@@ -8,7 +8,9 @@ from pathlib import Path
 
 from jinja2 import TemplateSyntaxError
 
-from pipeline.errors import CheckFailed, InputError
+from pipeline.analysis.claims import load_claim
+from pipeline.analysis.verdicts import weigh
+from pipeline.errors import CheckFailed, InputError, WeighbridgeError
 from pipeline.paths import Workspace
 from pipeline.schemas.sheet import Sheet
 from pipeline.site.addresses import check_addresses
@@ -21,6 +23,7 @@ from pipeline.site.loading import load
 from pipeline.site.page import PLACEHOLDER, QuestionPage
 from pipeline.site.problems import Problem, shown, unknown
 from pipeline.site.prose import typed_numbers
+from pipeline.site.skeleton import left_to_replace
 from pipeline.site.template import MacroCall, calls, syntax_problem
 from pipeline.site.verdicthtml import left_verdict
 from pipeline.site.vocabulary import MACROS
@@ -28,13 +31,24 @@ from pipeline.site.vocabulary import MACROS
 REQUIRED = ("verdict", "evidence")
 
 
-def check_docs(ws: Workspace, docs: Path, only: Path | None = None) -> list[Problem]:
+def readable(ws: Workspace) -> SiteData | None:
+    """All that pages can ask for; None where claims are wrong, and `check_docs` then says how."""
+    try:
+        return load(ws)
+    except (InputError, CheckFailed):
+        return None
+
+
+def check_docs(
+    ws: Workspace, docs: Path, only: Path | None = None, data: SiteData | None = None
+) -> list[Problem]:
     """Everything that is wrong with the pages, or with one of them.
 
     Args:
         ws: whose data the pages speak from.
         docs: folder of the pages.
         only: the one page to check; all if None.
+        data: what the pages ask, read here if None.
 
     Raises:
         InputError: the page does not exist.
@@ -42,7 +56,7 @@ def check_docs(ws: Workspace, docs: Path, only: Path | None = None) -> list[Prob
     """
     paths = _chosen(docs, only)
     try:
-        data = load(ws)
+        data = data or load(ws)
     except (InputError, CheckFailed) as error:
         # Wrong claims and wrong pages are told together; what a page asks of the data waits for the claims.
         found = [Problem(shown(Path(error.where or ws.claims), ws.root), 1, error.what)]
@@ -239,9 +253,11 @@ def _required(source: PageSource, found: Sequence[MacroCall]) -> Iterator[Proble
         yield Problem(source.name, source.body_line, "the page has neither a chart nor a table")
 
 
-def moved_pages(ws: Workspace, docs: Path, only: Path | None = None) -> list[str]:
+def moved_pages(
+    ws: Workspace, docs: Path, only: Path | None = None, data: SiteData | None = None
+) -> list[str]:
     """Pages that wait for their author, because the data left the verdict they were written for."""
-    data = load(ws)
+    data = data or load(ws)
     chosen = set(_chosen(docs, only)) & set(question_files(docs))
     pages = [QuestionPage(read_page(path, docs.parent), data) for path in sorted(chosen)]
     return [
@@ -264,6 +280,31 @@ def _between(docs: Path) -> Iterator[Problem]:
         first.setdefault(number, source.name)
     unread = len(question_files(docs)) - len(sources)
     yield from check_addresses(docs.parent, sources) if not unread else ()
+
+
+def numbers_taken(docs: Path) -> list[int]:
+    """Numbers of the pages that there are."""
+    return [source.question.number for source in _readable(docs)]
+
+
+def left_words(docs: Path, only: Path | None = None) -> list[str]:
+    """Lines that still hold the words of a skeleton."""
+    return [
+        f"{shown(path, docs.parent)}:{line}: still the skeleton's words"
+        for path in _chosen(docs, only)
+        for line in left_to_replace(path.read_text(encoding="utf-8"))
+    ]
+
+
+def check_claim(ws: Workspace, path: Path) -> list[Problem]:
+    """What is wrong with one claim file: fields, authority, queries."""
+    name = shown(path.resolve(), ws.root)
+    try:
+        claim = load_claim(path)
+        weigh(ws, claims=[claim])
+    except WeighbridgeError as error:
+        return [Problem(name, 1, error.what)]
+    return []
 
 
 def _readable(docs: Path) -> Iterator[PageSource]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 
-import duckdb
 import pandas as pd
 from pydantic import TypeAdapter
 
 from pipeline.analysis.claims import load_claims
 from pipeline.analysis.history import read_history
 from pipeline.analysis.verdicts import Weighed, weigh
-from pipeline.analysis.views import describe, open_views
+from pipeline.analysis.evidence import evidence_names
+from pipeline.analysis.views import ALL_VIEWS, describe
 from pipeline.paths import Workspace
 from pipeline.schemas.claim import Claim, HistoryEntry, Verdict
 from pipeline.schemas.computed import COMPUTED_LANES
@@ -24,10 +24,7 @@ from pipeline.store.computed import manifests
 from pipeline.store.freshness import load_limits
 from pipeline.store.query import run_query
 from pipeline.store.runs import corrections, list_runs
-
-_UNREAD = frozenset({"requests", "claims"})
-"""Views no page asks for: one is large, of the other the pages have the whole engine."""
-
+from pipeline.store.views import OpenViews, named_in
 
 def load(ws: Workspace, today: date | None = None) -> SiteData:
     """All that pages can ask for.
@@ -42,29 +39,31 @@ def load(ws: Workspace, today: date | None = None) -> SiteData:
         CheckFailed: a claim asks a lane for what it may never decide.
     """
     day = today or datetime.now(UTC).date()
-    columns = describe()
-    connection = open_views(ws, dict.fromkeys(view for view, *_ in columns if view not in _UNREAD))
     claims = {claim.id: claim for claim in load_claims(ws)}
+    views = OpenViews(ws, ALL_VIEWS)
+    views.require(evidence_names(list(claims.values())))
+    weighed = weigh(ws, views.connection, day, list(claims.values()))
     return SiteData(
-        rows=_remembered(connection),
+        rows=_remembered(views),
         kept=[Kept(run.place, run.manifest, run.reason) for run in list_runs(ws)],
-        claims={each.verdict.id: _standing(each, claims) for each in weigh(ws, connection, day)},
+        claims={each.verdict.id: _standing(each, claims) for each in weighed},
         changes=[_change(entry) for entry in read_history(ws)],
         limits=dict(load_limits(ws).limits_days),
         corrections=corrections(ws),
         today=day,
-        columns=columns,
+        columns=describe(),
         computed=manifests(ws, COMPUTED_LANES),
     )
 
 
-def _remembered(connection: duckdb.DuckDBPyConnection) -> Callable[[str], pd.DataFrame]:
-    """Each query is run once a build, however many pages ask it."""
+def _remembered(views: OpenViews) -> Callable[[str], pd.DataFrame]:
+    """Each query is run once a build, however many pages ask it; a view is loaded when one names it."""
     known: dict[str, pd.DataFrame] = {}
 
     def rows(sql: str) -> pd.DataFrame:
         if sql not in known:
-            known[sql] = run_query(connection, sql).to_pandas()
+            views.require(named_in(sql, ALL_VIEWS))
+            known[sql] = run_query(views.connection, sql).to_pandas()
         return known[sql]
 
     return rows

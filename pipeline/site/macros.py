@@ -11,6 +11,7 @@ from pipeline.errors import WeighbridgeError
 from pipeline.paths import PACKAGE, Workspace
 from pipeline.site import blocks
 from pipeline.schemas.sheet import Sheet
+from pipeline.site.data import SiteData
 from pipeline.site.frontmatter import practice_files, question_files, read_page
 from pipeline.site.loading import load
 from pipeline.site.navigation import expanded
@@ -23,7 +24,8 @@ from pipeline.site.voice import DECK, Site, Voice
 
 def define_env(env: Any) -> None:
     """Register all macros; called by the site engine once a build."""
-    site = make_site(workspace_of(env.conf), Path(env.conf["docs_dir"]))
+    known = env.conf["extra"].get("wb_data")
+    site = make_site(workspace_of(env.conf), Path(env.conf["docs_dir"]), known)
     env.conf["nav"] = expanded(env.conf["nav"], [page.source for page in site.pages.values()])
     site.exports.extend(env.conf["extra"].get("wb_exports", []))
     env.wb_site = site
@@ -50,9 +52,9 @@ def workspace_of(conf: Any) -> Workspace:
     return Workspace(Path(named) if named else Path(conf["config_file_path"]).resolve().parent)
 
 
-def make_site(ws: Workspace, docs: Path) -> Site:
-    """Read data and pages once for a whole build."""
-    data = load(ws)
+def make_site(ws: Workspace, docs: Path, known: SiteData | None = None) -> Site:
+    """Read data and pages once for a whole build; data that the check has read are not read again."""
+    data = known or load(ws)
     sources = [read_page(path, docs.parent) for path in question_files(docs)]
     pages = {str(source.path.relative_to(docs)): QuestionPage(source, data) for source in sources}
     drafts = [read_page(path, docs.parent, Sheet) for path in practice_files(docs)]

@@ -9,7 +9,8 @@ from mkdocs.livereload import LiveReloadServer
 
 from pipeline.errors import InputError, WeighbridgeError
 from pipeline.paths import Workspace
-from pipeline.site.build import CONFIG, build_site, source_of
+from pipeline.site.build import build_site
+from pipeline.site.source import CONFIG, source_of
 
 
 def serve(ws: Workspace, host: str, port: int) -> None:

@@ -65,14 +65,29 @@ def open_views(
     Raises:
         DataError: stored data are damaged.
     """
-    known = {view.name: view for view in (STORED if views is None else views)}
-    wanted = known if names is None else {name: known[name] for name in names}
-    connection = duckdb.connect(":memory:")
-    loaded: set[str] = set()
-    for view in wanted.values():
-        _load(view, known, ws, connection, loaded)
-    lock(connection)
-    return connection
+    opened = OpenViews(ws, STORED if views is None else views)
+    opened.require(opened.known if names is None else names)
+    return opened.connection
+
+
+class OpenViews:
+    """A locked connection, in memory, whose views are loaded when they are first asked for.
+
+    Args:
+        ws: the checkout.
+        views: what can be named.
+    """
+
+    def __init__(self, ws: Workspace, views: Sequence[View]) -> None:
+        self.known = {view.name: view for view in views}
+        self.connection = duckdb.connect(":memory:")
+        self._ws, self._loaded = ws, set[str]()
+        lock(self.connection)
+
+    def require(self, names: Iterable[str]) -> None:
+        """Load these views and what they need, each once. Raises DataError where stored data are damaged."""
+        for name in names:
+            _load(self.known[name], self.known, self._ws, self.connection, self._loaded)
 
 
 def named_in(sql: str, views: Sequence[View]) -> list[str]:

@@ -28,7 +28,7 @@ def commands(model: type[BaseModel], path: Words = ()) -> Iterator[tuple[Words, 
                 yield from commands(part, (*path, name))
 
 
-ALL = dict(commands(app.Weighbridge))
+ALL = dict(commands(app.command_line()))
 
 
 def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
@@ -48,6 +48,7 @@ def test_the_commands_are_those_that_the_docs_name() -> None:
         "build",
         "check",
         "preview",
+        "new",
         "runs",
         "env",
         "doctor",

@@ -10,8 +10,9 @@ import pytest
 
 from pipeline.errors import CheckFailed
 from pipeline.paths import REPOSITORY, Workspace
-from pipeline.site.build import build_site, source_of, swap
+from pipeline.site.build import build_site, swap
 from pipeline.site.frontmatter import question_files
+from pipeline.site.source import source_of
 from tests.fixtures.site import BODY, FRONT, made_up_workspace, text_of, write_pages
 
 SLUGS = tuple(path.stem for path in question_files(REPOSITORY / "docs"))
