@@ -7,15 +7,14 @@ Steady rows where the traffic has them, whole runs for traffic that cannot hit a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 from pydantic import Field
 
 from pipeline.analysis.authority import MISS_OVER_HIT, miss_over_hit
+from pipeline.lanes.crossing import Median, pool_that_reaches
 from pipeline.paths import Workspace
 from pipeline.schemas.base import Strict
 from pipeline.store.columns import arrow_table, columns_of
@@ -50,41 +49,6 @@ class Exchange(Strict):
     largest_pool_tokens: int = Field(description="largest pool measured under round_robin")
     tolerance: float = Field(description="A/A band within which values count as equal, in the metric's unit")
     n_repeats: int = Field(description="fewest repeats behind a median")
-
-
-@dataclass(frozen=True)
-class Median:
-    """The median of one policy at one pool."""
-
-    pool: int
-    value: float
-    repeats: int
-
-
-def pool_that_reaches(
-    curve: list[Median], start: int, target: float, tolerance: float, better: float
-) -> float | None:
-    """The pool from `start` on at which a curve reaches a target; None where it does at none.
-
-    Args:
-        curve: medians of the baseline, by pool.
-        start: pool to begin at, tokens.
-        target: value to reach.
-        tolerance: how far from the target still counts.
-        better: 1 where more is better, -1 where less is.
-    """
-    below: Median | None = None
-    for point in sorted((p for p in curve if p.pool >= start), key=lambda p: p.pool):
-        gap = better * (target - point.value)
-        if gap <= tolerance:
-            return _crossing(below, point, target) if below and gap < 0 else float(point.pool)
-        below = point
-    return None
-
-
-def _crossing(low: Median, high: Median, target: float) -> float:
-    share = (target - low.value) / (high.value - low.value)
-    return float(2 ** (math.log2(low.pool) + share * (math.log2(high.pool) - math.log2(low.pool))))
 
 
 _MEDIANS = """

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.analysis.exchange import Median, pool_that_reaches
+from pipeline.lanes.crossing import Median, pool_that_reaches
 from pipeline.analysis.views import query_arrow
 from pipeline.paths import Workspace
 from pipeline.schemas.observation import Observation

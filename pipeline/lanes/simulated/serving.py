@@ -1,0 +1,124 @@
+"""What a replica is: a model on GPUs, with the step times that the simulator is given.
+
+Step times come from the modelled lane where it has the model, else from a roofline: weights and KV over memory
+bandwidth, operations over peak, each at a usual share of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+from pipeline.fleet import StepTable
+
+# Shares of peak compute and of bandwidth that served models reach, as rooflines of serving usually assume.
+MFU, MBU, OVERHEAD_MS = 0.5, 0.8, 1.0
+ROOFLINE_ERROR = 0.3
+"""Half width of the roofline's band: what MFU between 0.4 and 0.65 or MBU between 0.6 and 0.9 would change."""
+
+BATCHES = (1, 8, 32, 64, 128, 256)
+CONTEXTS = (128, 1024, 4096, 16384)
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A model on the GPUs of one replica.
+
+    Attributes:
+        name: as rows name it.
+        gpus: GPUs of one replica.
+        board: board, as the hardware catalogue names it.
+        weights_gib: weights, GiB.
+        active_b: parameters used for one token, billions.
+        kv_kib: KV of one token, KiB.
+        gb_s: memory bandwidth of all GPUs, GB/s.
+        tflop_s: dense peak of all GPUs at the width of the weights, TFLOP/s.
+    """
+
+    name: str
+    gpus: int
+    board: str
+    weights_gib: float
+    active_b: float
+    kv_kib: float
+    gb_s: float
+    tflop_s: float
+
+    def pool_tokens(self, gib: float, block: int = 16) -> int:
+        """Tokens that a KV pool of this size holds, whole blocks of 16."""
+        return int(gib * 1024 * 1024 / self.kv_kib) // block * block
+
+    def gib(self, tokens: float) -> float:
+        """KV of tokens, GiB."""
+        return tokens * self.kv_kib / 1024 / 1024
+
+
+# Bandwidth and dense peaks of an H100 SXM: NVIDIA H100 data sheet (3.35 TB/s, 989 TFLOP/s at 16 bits, 1,979 at 8).
+# Layers, KV heads and parameters: public configs of Llama 3.1; 300 B dense is a size that a claim names,
+# with the layer shape of Llama 3.1 405B scaled down (118 layers of 8 KV heads).
+LLAMA_8B = Serving("Llama-3.1-8B, 16 bits, 1 x H100", 1, "h100_sxm", 14.96, 8.03, 128, 3350, 989)
+LLAMA_70B = Serving("Llama-3.1-70B, 8 bits, 4 x H100", 4, "h100_sxm", 65.7, 70.6, 160, 13400, 7914)
+DENSE_300B = Serving("300B dense, 8 bits, 8 x H100", 8, "h100_sxm", 279.4, 300.0, 236, 26800, 15829)
+SERVINGS = {each.name: each for each in (LLAMA_8B, LLAMA_70B, DENSE_300B)}
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Step times as plain numbers, so that they travel between processes and can be hashed.
+
+    Attributes:
+        basis: modelled or roofline.
+        source: one line with its day.
+        error: relative error that the source states; null where none is stated.
+        batches, contexts, decode_ms: table of decode steps, ms.
+        prefill_tokens, prefill_ms: times of prompts alone, ms.
+    """
+
+    basis: str
+    source: str
+    error: float | None
+    batches: tuple[int, ...] = ()
+    contexts: tuple[int, ...] = ()
+    decode_ms: tuple[tuple[float, ...], ...] = ()
+    prefill_tokens: tuple[int, ...] = ()
+    prefill_ms: tuple[float, ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """Hash of everything in it."""
+        return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()
+
+
+ROOFLINE = Steps(
+    "roofline",
+    f"weights and KV over {MBU:.0%} of bandwidth, operations over {MFU:.0%} of peak, NVIDIA H100 data sheet, 2026-12-01",
+    ROOFLINE_ERROR,
+)
+
+
+@cache
+def step_table(serving: Serving, steps: Steps = ROOFLINE) -> Any:
+    """The simulator's step table of a serving."""
+    if steps.basis == "roofline":
+        return StepTable.from_roofline(
+            weights_gib=serving.weights_gib,
+            kv_kib_per_token=serving.kv_kib,
+            active_params_b=serving.active_b,
+            hbm_gb_s=serving.gb_s,
+            tflop_s=serving.tflop_s,
+            mfu=MFU,
+            mbu=MBU,
+            overhead_ms=OVERHEAD_MS,
+        )
+    return StepTable.from_grid(
+        list(steps.batches),
+        list(steps.contexts),
+        [list(row) for row in steps.decode_ms],
+        list(steps.prefill_tokens),
+        list(steps.prefill_ms),
+        error=steps.error,
+        source=steps.source,
+    )
