@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.cli.derived import compute_derived, derived_inputs
 from pipeline.cli.published import compute_published, published_inputs
+from pipeline.cli.simulated import compute_simulated, simulated_inputs
 from pipeline.errors import InputError
 from pipeline.paths import Workspace
 from pipeline.schemas.computed import ComputedProfile
@@ -32,6 +33,7 @@ class ComputedLane:
 LANES: dict[Lane, ComputedLane] = {
     "derived": ComputedLane(derived_inputs, compute_derived),
     "published": ComputedLane(published_inputs, compute_published),
+    "simulated": ComputedLane(simulated_inputs, compute_simulated),
 }
 
 

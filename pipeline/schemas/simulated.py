@@ -1,4 +1,4 @@
-"""Rows of the simulated lane's tables. Times come from a step table, so levels carry that table's error band."""
+"""Rows of the simulated lane's tables. Times come from a step table and carry its error band."""
 
 from __future__ import annotations
 
@@ -100,12 +100,14 @@ class FleetExchangeRow(Strict):
         description="p99 with the pool doubled over p99 with the better policy: above 1 routing is worth more"
     )
     kv_gib_replaced: float | None = Field(
-        description="KV GiB a GPU that the baseline needs more to be as fast; null where no pool tried does it"
+        description="KV GiB a GPU that the baseline needs more to be as fast; null where none tried does"
     )
     kv_gib_replaced_at_least: float = Field(description="that, or the largest pool tried less this one")
-    kv_reached: bool = Field(description="the baseline reaches the better policy's p99 at a pool that was tried")
+    kv_reached: bool = Field(
+        description="the baseline reaches the better policy's p99 at a pool that was tried"
+    )
     gpus_factor: float | None = Field(
-        description="GPUs that the baseline needs over the better policy's, same pool; null where none tried does"
+        description="GPUs of the baseline over the better policy's, same pool; null where none tried does"
     )
     gpus_factor_at_least: float | None = Field(
         description="that, or the largest fleet tried; null where the better policy is unstable"
@@ -161,7 +163,9 @@ class FleetCapacityRow(Strict):
 class FleetCascadeRow(Strict):
     """A small model first, a large one for what it cannot answer."""
 
-    judge: str = Field(description="after: the small answer is read first; before: a classifier sends at once")
+    judge: str = Field(
+        description="after: the small answer is read first; before: a classifier sends at once"
+    )
     escalation: float = Field(description="part of requests that the large model answers")
     small: str = Field(description="small model and GPUs of its replica")
     large: str = Field(description="large model and GPUs of its replica")
@@ -198,7 +202,9 @@ class FleetMoeRow(Strict):
     imbalance_high: float = Field(description="largest seed")
     link: str = Field(description="link between nodes")
     link_gb_s: float = Field(description="its bandwidth a chip, one way, GB/s")
-    all_to_all_ms: float = Field(description="least time of all exchanges of a step: busiest chip over the link, ms")
+    all_to_all_ms: float = Field(
+        description="least time of all exchanges of a step: busiest chip over the link, ms"
+    )
     gb_s_at_10_ms: float = Field(description="bandwidth a chip that a step of 10 ms needs, GB/s")
     seeds: int = Field(description="independent seeds")
 

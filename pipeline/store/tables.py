@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.schemas import derived, published
+from pipeline.schemas import derived, published, simulated
 from pipeline.store.computed import ComputedTable
 
 TABLES: tuple[ComputedTable, ...] = (
@@ -63,5 +63,41 @@ TABLES: tuple[ComputedTable, ...] = (
         "published",
         published.QuotedThroughput,
         "NVIDIA's published throughputs of TensorRT-LLM, quoted.",
+    ),
+    ComputedTable(
+        "fleet_cells",
+        "simulated",
+        simulated.FleetCellRow,
+        "The fleet grid, one row a cell, median over seeds.",
+    ),
+    ComputedTable(
+        "fleet_exchange",
+        "simulated",
+        simulated.FleetExchangeRow,
+        "KV memory and GPUs that a better routing policy replaces at equal p99 TTFT.",
+    ),
+    ComputedTable(
+        "fleet_regions",
+        "simulated",
+        simulated.FleetRegionRow,
+        "What a cache in each region saves of the traffic between regions.",
+    ),
+    ComputedTable(
+        "fleet_capacity",
+        "simulated",
+        simulated.FleetCapacityRow,
+        "GPUs that hold an objective at 10,000 requests/s, by policy.",
+    ),
+    ComputedTable(
+        "fleet_cascade",
+        "simulated",
+        simulated.FleetCascadeRow,
+        "A small model first and a large one for the rest, by escalation.",
+    ),
+    ComputedTable(
+        "fleet_moe", "simulated", simulated.FleetMoeRow, "Traffic of expert parallelism, by chips and skew."
+    ),
+    ComputedTable(
+        "fleet_steps", "simulated", simulated.StepTableRow, "Step times that the simulator was given."
     ),
 )

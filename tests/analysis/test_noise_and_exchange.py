@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.lanes.crossing import Median, pool_that_reaches
 from pipeline.analysis.views import query_arrow
+from pipeline.lanes.crossing import Median, pool_that_reaches
 from pipeline.paths import Workspace
 from pipeline.schemas.observation import Observation
 from tests.analysis.made import checkout, promoted, repeated

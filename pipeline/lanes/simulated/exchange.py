@@ -1,17 +1,25 @@
 """The exchange rate between routing and memory, and between routing and GPUs, at equal p99 TTFT.
 
-For the better policy at pool P: the pool at which the baseline is as fast, and the fleet at which it is, the total
-load unchanged; by linear interpolation of the baseline's p99 over log2 of the pool or of the fleet. A difference
-below 5 % counts as reached: that is about what seeds differ by.
+For the better policy at pool P: the pool at which the baseline is as fast, and the fleet at which it is,
+the total load unchanged; by linear interpolation of the baseline's p99 over log2 of the pool or of the
+fleet. A difference below 5 % counts as reached: that is about what seeds differ by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.lanes.crossing import Median, pool_that_reaches
-from pipeline.lanes.simulated.grid import AWARE, BALANCED, BASE_POOL_GIB, BASELINE, GPU_FACTORS, POOLS_GIB, REPLICAS
+from pipeline.lanes.simulated.grid import (
+    AWARE,
+    BALANCED,
+    BASE_POOL_GIB,
+    BASELINE,
+    GPU_FACTORS,
+    POOLS_GIB,
+    REPLICAS,
+)
 from pipeline.lanes.simulated.serving import SERVINGS
 from pipeline.schemas.simulated import FleetCellRow, FleetExchangeRow, Winner
 
@@ -32,7 +40,7 @@ class Curves:
 
 
 def exchange_rows(cells: Sequence[FleetCellRow]) -> list[FleetExchangeRow]:
-    """One row for each load, sharing, pool and baseline; pools that cannot be doubled in the grid are left out."""
+    """One row for each load, sharing, baseline and pool that the grid also has doubled."""
     return [
         _row(key, curves, baseline, pool)
         for key, curves in sorted(_curves(cells).items())
@@ -91,7 +99,7 @@ def _row(key: Key, curves: Curves, baseline: str, pool: float) -> FleetExchangeR
 
 
 def winner(better: float | None, same: float | None, doubled: float | None) -> Winner:
-    """What lowers p99 TTFT more. A stable cell beats an unstable one; of equals the policy, which costs nothing.
+    """What lowers p99 TTFT more: a stable cell beats an unstable one, of equals the policy, which is free.
 
     Args:
         better: p99 under the better policy, null if unstable.
@@ -120,7 +128,7 @@ def _reached(target: float | None, cells: dict[float, FleetCellRow]) -> float | 
 def _gpus(
     target: float | None, same: FleetCellRow, curves: Curves, baseline: str, pool: float
 ) -> float | None:
-    """Fleet of the baseline that is as fast, over the better policy's; tried for one pool and baseline only."""
+    """Fleet of the baseline that is as fast, over the better policy's; tried for one pool only."""
     if baseline != BASELINE or pool != BASE_POOL_GIB:
         return None
     return _reached(target, {1.0: same} | curves.by_gpus)

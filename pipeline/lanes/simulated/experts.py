@@ -1,13 +1,13 @@
 """Traffic of expert parallelism: tokens choose experts, a copy goes to every chip that holds one of them.
 
-Bytes of a token and layer: one vector of 8 bits an element to each other chip (dispatch) and one of 16 bits back
-(combine), as DeepSeek's expert parallelism sends them. Experts lie evenly over the chips, popular ones by chance
-together; no copy of a popular expert is made.
+Bytes of a token and layer: one vector of 8 bits an element to each other chip (dispatch) and one of 16 bits
+back (combine), as DeepSeek's expert parallelism sends them. Experts lie evenly over the chips, popular ones
+by chance together; no copy of a popular expert is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from statistics import median
@@ -30,7 +30,7 @@ class Mixture:
     layers: int
 
 
-# Public config of Kimi K2 (1 T parameters, 32 B active): 384 experts, 8 a token, 7,168 wide, 60 layers with experts.
+# Public config of Kimi K2 (1 T parameters, 32 B active): 384 experts, 8 a token, 7,168 wide, 60 such layers.
 TRILLION = Mixture("1T: 384 experts, 8 a token, 7168 wide, 60 layers", 384, 8, 7168, 60)
 DISPATCH_BYTES, COMBINE_BYTES = 1, 2
 CHIPS, SKEWS, TOKENS = (8, 16, 32, 64, 128), (0.0, 0.5, 1.0), (16, 64, 256)
@@ -40,21 +40,22 @@ SAMPLED = 4096
 BUDGET_S = 0.010
 
 
-def moe_rows(links: dict[str, float]) -> Iterator[FleetMoeRow]:
+def moe_rows(links: Mapping[str, float], chips: Sequence[int] = CHIPS) -> Iterator[FleetMoeRow]:
     """Rows over chips, skew, tokens and links.
 
     Args:
         links: links between nodes, name to GB/s a chip one way.
+        chips: numbers of chips that the experts are spread over.
     """
-    for chips, skew in product(CHIPS, SKEWS):
-        draws = [draw(TRILLION, chips, skew, seed) for seed in SEEDS]
+    for spread, skew in product(chips, SKEWS):
+        draws = [draw(TRILLION, spread, skew, seed) for seed in SEEDS]
         for tokens, (link, speed) in product(TOKENS, links.items()):
-            yield _row(chips, skew, tokens, link, speed, draws)
+            yield _row(spread, skew, tokens, link, speed, draws)
 
 
 @dataclass(frozen=True)
 class Draw:
-    """What one seed gave: other chips and other nodes a token reaches in a layer, busiest chip over the mean."""
+    """One seed: other chips and nodes that a token reaches in a layer, busiest chip over the mean."""
 
     copies: float
     nodes: float

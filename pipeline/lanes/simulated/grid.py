@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from pipeline.lanes.simulated.cells import GridCell, Traffic
-from pipeline.lanes.simulated.serving import DENSE_300B, LLAMA_8B
+from pipeline.lanes.simulated.serving import DENSE_300B
 
 BASELINE, BALANCED, AWARE = "round_robin", "power_of_two", "prefix_aware"
 
@@ -22,7 +22,9 @@ PER_REPLICA = 700
 """Requests a replica and seed: enough to turn a pool over and leave a thousand for p99."""
 
 
-def traffic(load: float, replicas: int, share: float, prefixes: int, skew: float = 0.8, **other: float) -> Traffic:
+def traffic(
+    load: float, replicas: int, share: float, prefixes: int, skew: float = 0.8, **other: float
+) -> Traffic:
     """Open-loop traffic at a load a replica."""
     kind = "prefixes" if share else "unshared"
     requests = PER_REPLICA * replicas
@@ -124,6 +126,3 @@ def all_cells() -> list[GridCell]:
 
 def _regional(plain: Traffic) -> Traffic:
     return Traffic(**{**plain.__dict__, "kind": "regional"})
-
-
-__all__ = ["LLAMA_8B", "all_cells"]

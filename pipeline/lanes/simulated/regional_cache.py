@@ -1,8 +1,8 @@
 """How much of what would cross between regions a cache in each region saves.
 
-Every shared prefix has a home region. A request goes to its own region first: nothing crosses if the prefix is at
-home there or in the region's cache (least recently used); else the prefix crosses. Compared with any region serving
-any request, where it crosses unless the two agree by chance.
+Every shared prefix has a home region. A request goes to its own region first: nothing crosses if the prefix
+is at home there or in the region's cache (least recently used); else the prefix crosses. Compared with any
+region serving any request, where it crosses unless the two agree by chance.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SKEWS = (0.0, 0.6, 0.9, 1.2)
 
 @dataclass(frozen=True)
 class Crossing:
-    """Requests of one run: those with a prefix at home elsewhere, and those of them that the cache could not serve."""
+    """Requests of one run, those with a prefix at home elsewhere, and those of them that missed the cache."""
 
     requests: int
     foreign: int
@@ -70,7 +70,7 @@ def crossing(share: float, cache: float, skew: float, seed: int) -> Crossing:
 
 
 def lru_hits(asked: list[int], room: int) -> Any:
-    """For each request in order, whether a least-recently-used cache of `room` entries holds what it asks for."""
+    """For each request in order, whether a least-recently-used cache of `room` entries holds it."""
     held: OrderedDict[int, None] = OrderedDict()
     hits = np.zeros(len(asked), dtype=bool)
     for place, entry in enumerate(asked):

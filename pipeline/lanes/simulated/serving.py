@@ -1,7 +1,7 @@
 """What a replica is: a model on GPUs, with the step times that the simulator is given.
 
-Step times come from the modelled lane where it has the model, else from a roofline: weights and KV over memory
-bandwidth, operations over peak, each at a usual share of it.
+Step times come from the modelled lane where it has the model, else from a roofline: weights and KV over
+memory bandwidth, operations over peak, each at a usual share of it.
 """
 
 from __future__ import annotations
@@ -9,15 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from functools import cache
-from typing import Any
-
-from pipeline.fleet import StepTable
 
 # Shares of peak compute and of bandwidth that served models reach, as rooflines of serving usually assume.
 MFU, MBU, OVERHEAD_MS = 0.5, 0.8, 1.0
 ROOFLINE_ERROR = 0.3
-"""Half width of the roofline's band: what MFU between 0.4 and 0.65 or MBU between 0.6 and 0.9 would change."""
+"""Half width of the roofline's band: MFU between 0.4 and 0.65, MBU between 0.6 and 0.9."""
 
 BATCHES = (1, 8, 32, 64, 128, 256)
 CONTEXTS = (128, 1024, 4096, 16384)
@@ -56,7 +52,7 @@ class Serving:
         return tokens * self.kv_kib / 1024 / 1024
 
 
-# Bandwidth and dense peaks of an H100 SXM: NVIDIA H100 data sheet (3.35 TB/s, 989 TFLOP/s at 16 bits, 1,979 at 8).
+# H100 SXM: NVIDIA H100 data sheet (3.35 TB/s, dense 989 TFLOP/s at 16 bits, 1,979 at 8).
 # Layers, KV heads and parameters: public configs of Llama 3.1; 300 B dense is a size that a claim names,
 # with the layer shape of Llama 3.1 405B scaled down (118 layers of 8 KV heads).
 LLAMA_8B = Serving("Llama-3.1-8B, 16 bits, 1 x H100", 1, "h100_sxm", 14.96, 8.03, 128, 3350, 989)
@@ -94,31 +90,6 @@ class Steps:
 
 ROOFLINE = Steps(
     "roofline",
-    f"weights and KV over {MBU:.0%} of bandwidth, operations over {MFU:.0%} of peak, NVIDIA H100 data sheet, 2026-12-01",
+    f"bytes over {MBU:.0%} of bandwidth, operations over {MFU:.0%} of peak; H100 data sheet, 2026-12-01",
     ROOFLINE_ERROR,
 )
-
-
-@cache
-def step_table(serving: Serving, steps: Steps = ROOFLINE) -> Any:
-    """The simulator's step table of a serving."""
-    if steps.basis == "roofline":
-        return StepTable.from_roofline(
-            weights_gib=serving.weights_gib,
-            kv_kib_per_token=serving.kv_kib,
-            active_params_b=serving.active_b,
-            hbm_gb_s=serving.gb_s,
-            tflop_s=serving.tflop_s,
-            mfu=MFU,
-            mbu=MBU,
-            overhead_ms=OVERHEAD_MS,
-        )
-    return StepTable.from_grid(
-        list(steps.batches),
-        list(steps.contexts),
-        [list(row) for row in steps.decode_ms],
-        list(steps.prefill_tokens),
-        list(steps.prefill_ms),
-        error=steps.error,
-        source=steps.source,
-    )
