@@ -23,6 +23,8 @@ PAGE_MACROS = [
     "history",
     "moved",
     "formulas",
+    "arithmetic_list",
+    "log_check",
     "dictionary",
     "downloads",
     "tree",

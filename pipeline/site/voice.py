@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.schemas.sheet import Sheet
-from pipeline.site import blocks, index, ledgerhtml, reference, runshtml, turninghtml, verdicthtml
+from pipeline.site import blocks, derivedhtml, index, ledgerhtml, reference, runshtml, turninghtml, verdicthtml
 from pipeline.site.charts.figure import empty_figure, figure
 from pipeline.site.charts.kept import kept_drawings
 from pipeline.site.data import SiteData
@@ -213,6 +213,14 @@ class Voice:
     def formulas(self) -> str:
         """The glossary's formulas."""
         return reference.formula_list()
+
+    def arithmetic_list(self) -> str:
+        """The derived lane's formulas."""
+        return derivedhtml.arithmetic_list()
+
+    def log_check(self) -> str:
+        """Public logs that the derived lane is held against."""
+        return derivedhtml.log_check(self.site.data.rows)
 
     def dictionary(self) -> str:
         """Views with columns, types and meanings."""
