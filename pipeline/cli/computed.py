@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pipeline.cli.derived import compute_derived, derived_inputs
+from pipeline.cli.modelled import compute_modelled, modelled_inputs
 from pipeline.cli.published import compute_published, published_inputs
 from pipeline.cli.simulated import compute_simulated, simulated_inputs
 from pipeline.errors import InputError
@@ -34,6 +35,7 @@ LANES: dict[Lane, ComputedLane] = {
     "derived": ComputedLane(derived_inputs, compute_derived),
     "published": ComputedLane(published_inputs, compute_published),
     "simulated": ComputedLane(simulated_inputs, compute_simulated),
+    "modelled": ComputedLane(modelled_inputs, compute_modelled),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.schemas import derived, published, simulated
+from pipeline.schemas import derived, modelled, published, simulated
 from pipeline.store.computed import ComputedTable
 
 TABLES: tuple[ComputedTable, ...] = (
@@ -99,5 +99,33 @@ TABLES: tuple[ComputedTable, ...] = (
     ),
     ComputedTable(
         "fleet_steps", "simulated", simulated.StepTableRow, "Step times that the simulator was given."
+    ),
+    ComputedTable(
+        "modelled",
+        "modelled",
+        modelled.ModelledPoint,
+        "Times from AIConfigurator's kernel tables over a grid; never engine against engine.",
+    ),
+    ComputedTable(
+        "modelled_dropped",
+        "modelled",
+        modelled.ModelledDropped,
+        "Modelled points dropped as known artefacts.",
+    ),
+    ComputedTable("step_tables", "modelled", modelled.StepTime, "Step times for the fleet simulator."),
+    ComputedTable(
+        "model_error", "modelled", modelled.ModelError, "How far the model is from published measurements."
+    ),
+    ComputedTable(
+        "model_error_excluded",
+        "modelled",
+        modelled.ModelErrorExcluded,
+        "Published rows not predicted, and why.",
+    ),
+    ComputedTable(
+        "model_direction",
+        "modelled",
+        modelled.ModelDirection,
+        "How often the model names the faster engine of a published pair.",
     ),
 )
