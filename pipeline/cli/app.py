@@ -35,6 +35,7 @@ COMMANDS = {
     "runs": ("pipeline.cli.runs", "RunsCommand"),
     "env": ("pipeline.cli.env", "EnvCommand"),
     "gpu": ("pipeline.cli.gpu", "GpuCommand"),
+    "night": ("pipeline.cli.night", "NightCommand"),
     "doctor": ("pipeline.cli.doctor", "DoctorCommand"),
 }
 """Command to where its class is; only the one that is called is imported, so that it starts at once."""

@@ -8,6 +8,7 @@ from datetime import date
 
 from pipeline.schemas.computed import ComputedManifest
 from pipeline.schemas.correction import Correction
+from pipeline.schemas.launch import Launch
 from pipeline.schemas.manifest import Manifest
 from pipeline.schemas.words import Lane
 from pipeline.site.basis import of_computed, of_run
@@ -33,6 +34,7 @@ class Kept:
     place: str
     manifest: Manifest
     reason: str | None = None
+    launches: tuple[Launch, ...] = ()
 
 
 @dataclass(frozen=True)

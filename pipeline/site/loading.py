@@ -23,7 +23,8 @@ from pipeline.site.numbers import interval, written
 from pipeline.store.computed import manifests
 from pipeline.store.freshness import load_limits
 from pipeline.store.query import run_query
-from pipeline.store.runs import corrections, list_runs
+from pipeline.store.runfiles import read_launches
+from pipeline.store.runs import StoredRun, corrections, list_runs
 from pipeline.store.views import OpenViews, named_in
 
 def load(ws: Workspace, today: date | None = None) -> SiteData:
@@ -45,7 +46,7 @@ def load(ws: Workspace, today: date | None = None) -> SiteData:
     weighed = weigh(ws, views.connection, day, list(claims.values()))
     return SiteData(
         rows=_remembered(views),
-        kept=[Kept(run.place, run.manifest, run.reason) for run in list_runs(ws)],
+        kept=[_kept(run) for run in list_runs(ws)],
         claims={each.verdict.id: _standing(each, claims) for each in weighed},
         changes=[_change(entry) for entry in read_history(ws)],
         limits=dict(load_limits(ws).limits_days),
@@ -54,6 +55,10 @@ def load(ws: Workspace, today: date | None = None) -> SiteData:
         columns=describe(),
         computed=manifests(ws, COMPUTED_LANES),
     )
+
+
+def _kept(run: StoredRun) -> Kept:
+    return Kept(run.place, run.manifest, run.reason, tuple(read_launches(run.folder)))
 
 
 def _remembered(views: OpenViews) -> Callable[[str], pd.DataFrame]:

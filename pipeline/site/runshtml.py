@@ -7,7 +7,8 @@ from datetime import date
 from html import escape
 
 from pipeline.schemas.correction import Correction
-from pipeline.schemas.manifest import Manifest
+from pipeline.schemas.launch import Launch
+from pipeline.schemas.manifest import Host, Manifest
 from pipeline.schemas.words import Lane
 from pipeline.site.basis import versions_text
 from pipeline.site.data import Kept, SiteData
@@ -35,8 +36,40 @@ def _run(kept: Kept) -> str:
     return (
         f'<details class="wb-run" id="{run.run_id}">'
         f"<summary><b>{run.run_id}</b> <span>{line}</span></summary>{reason}"
-        f"{table(['Field', 'Value'], _fields(run))}</details>"
+        f"{table(['Field', 'Value'], _fields(run))}{_launches(kept.launches)}</details>"
     )
+
+
+def _launches(launches: Sequence[Launch]) -> str:
+    """Each way a server was started: line, variables and configuration file, as they were run."""
+    return "".join(
+        f"<details><summary>{escape(each.engine)} {escape(each.version or 'as found')}, {each.launcher}, "
+        f"start <code>{each.launch_id}</code></summary>"
+        f"{_verbatim('command', each.command)}{_verbatim('variables', each.environment)}"
+        f"{_verbatim('configuration file', each.config)}</details>"
+        for each in launches
+    )
+
+
+def _verbatim(title: str, text: str) -> str:
+    return f"<p>{title}</p><pre><code>{escape(text)}</code></pre>" if text else ""
+
+
+def _gpu(host: Host) -> str:
+    """Name, form factor, count, driver, limits and modes; n/a for what the driver does not tell."""
+    if host.gpu_name is None:
+        return "none"
+    known = {
+        "form factor": host.gpu_form_factor,
+        "cards": host.gpu_count,
+        "memory GiB": host.gpu_memory_gib,
+        "driver": host.gpu_driver,
+        "power limit W": host.gpu_power_limit_w,
+        "ECC": host.gpu_ecc,
+        "MIG": host.gpu_mig,
+    }
+    words = [f"{name} {'n/a' if value is None else escape(str(value))}" for name, value in known.items()]
+    return f"{escape(host.gpu_name)}, {', '.join(words)}"
 
 
 def _fields(run: Manifest) -> list[list[str]]:
@@ -52,7 +85,7 @@ def _fields(run: Manifest) -> list[list[str]]:
         "Took": f"{run.duration_s / 60:.0f} min",
         "Versions": versions_text(run),
         "Machine": f"{host.cpu_model}, {host.cores} cores, {host.memory_gib:.0f} GiB, {host.system}",
-        "GPU": host.gpu_name or "none",
+        "GPU": _gpu(host),
         "Command": f"<code>{escape(run.command)}</code>",
         "Commit": commit,
         "Seed": str(run.seed),
@@ -60,6 +93,11 @@ def _fields(run: Manifest) -> list[list[str]]:
         "Environments": "<br>".join(
             f"{name} <code>{sha[:12]}</code>" for name, sha in run.requirements_sha256.items()
         ),
+        "Images": "<br>".join(
+            f"{escape(image)} <code>{escape(digest.rpartition('@')[2])}</code>"
+            for image, digest in run.image_digests.items()
+        )
+        or "none",
     }
     return [[name, value] for name, value in fields.items()]
 

@@ -42,7 +42,7 @@ def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
 
 
 def test_the_commands_are_those_that_the_docs_name() -> None:
-    answering, cards = {"query", "fit", "cost"}, {"gpu"}
+    answering, cards = {"query", "fit", "cost"}, {"gpu", "night"}
     assert {path[0] for path in ALL} == {
         "run",
         "build",
