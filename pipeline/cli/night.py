@@ -26,7 +26,7 @@ Measure = Callable[[Workspace, Profile], Path]
 
 
 class NightCommand(BaseModel):
-    """Measure what is due, check, promote or quarantine, and build: the old site stays until the new is whole."""
+    """Measure what is due, check, promote or quarantine, build; the old site stays until the new is whole."""
 
     profile: CliPositionalArg[str] = Field("gpu-nightly", description="profile name, e.g. gpu-nightly or cpu")
     wait_s: float = Field(600.0, ge=0, description="wait this long for another run on this machine")

@@ -23,7 +23,10 @@ import { readFileSync } from "node:fs";
 const lint = await createLinter();
 let found = 0;
 for (const path of process.argv.slice(2))
-  for (const each of lint(readFileSync(path, "utf-8"), path)) { found++; console.log(`${path}:${each.line} ${each.message}`); }
+  for (const each of lint(readFileSync(path, "utf-8"), path)) {
+    found++;
+    console.log(`${path}:${each.line} ${each.message}`);
+  }
 process.exit(found ? 1 : 0);
 """
 
