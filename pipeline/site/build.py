@@ -11,15 +11,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pathspec
 from mkdocs.commands.build import build as mkdocs_build
 from mkdocs.config import load_config
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import MkDocsException
 
-from pipeline.errors import CheckFailed, WeighbridgeError
+from pipeline.errors import CheckFailed, InputError, WeighbridgeError
 from pipeline.paths import Workspace
 from pipeline.site.data import SiteData
 from pipeline.site.export import FOLDER, exported
+from pipeline.site.frontmatter import question_files
 from pipeline.site.htmlscan import scan_site
 from pipeline.site.lint import check_docs, readable
 from pipeline.site.problems import fail
@@ -56,6 +58,33 @@ def build_site(ws: Workspace, source: Path | None = None) -> Built:
         fail(scan_site(fresh))
         swap(fresh, ws.site)
     return Built(ws.site, len(list(ws.site.rglob("*.html"))), time.monotonic() - start)
+
+
+def build_page(ws: Workspace, page: Path) -> Built:
+    """Check and build one question page alone, into the local folder; its links lead to pages not built.
+
+    Raises:
+        CheckFailed: the page has problems; the last good preview stays.
+        InputError: the page does not exist, or is no question page.
+    """
+    start, home = time.monotonic(), source_of(ws)
+    if page.resolve() not in question_files((home / "docs").resolve()):
+        raise InputError("this is no question page", where=str(page), next_step="preview without a page")
+    data = readable(ws)
+    fail(check_docs(ws, home / "docs", page, data))
+    target = ws.local / "preview"
+    with tempfile.TemporaryDirectory(prefix="page-", dir=ws.local) as scratch:
+        fresh = Path(scratch) / "site"
+        config = load_config(str(home / CONFIG), site_dir=str(fresh), strict=False, nav=[])
+        config.exclude_docs = pathspec.gitignore.GitIgnoreSpec.from_lines(
+            ["*.md", f"!/questions/{page.name}"]
+        )
+        config.extra.update({"wb_root": str(ws.root), "wb_errors": [], "wb_data": data, "wb_alone": True})
+        with warnings_of("mkdocs"):
+            _run(config)
+        fail(scan_site(fresh))
+        swap(fresh, target)
+    return Built(target, 1, time.monotonic() - start)
 
 
 def render(ws: Workspace, home: Path, site: Path, data: SiteData | None = None) -> None:

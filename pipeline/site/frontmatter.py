@@ -99,6 +99,15 @@ def practice_files(docs: Path) -> list[Path]:
     return sorted((docs / "practice").glob("*.md"))
 
 
+def readable_pages(docs: Path) -> Iterator[PageSource]:
+    """Question pages whose front matter can be used; the others are left out."""
+    for path in question_files(docs):
+        try:
+            yield read_page(path, docs.parent)
+        except Unreadable:
+            continue
+
+
 def body_of(text: str) -> tuple[str, int]:
     """Any page's Markdown without front matter, and the line on which it starts."""
     return (text, 1) if not text.startswith(FENCE) else _split(text)[1:]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from datetime import timedelta
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ SECTIONS: dict[str, tuple[Topic, ...]] = {
     "Craft": ("craft", "pay"),
 }
 LEDGER = "../claims/"
+HEADLINES = 5
 WAITING = Path(__file__).with_name("waiting.toml")
 
 
@@ -65,6 +67,27 @@ def _section(name: str, pages: Sequence[QuestionPage], waiting: Sequence[Waiting
     rows |= {each.number: _waiting(each, data) for each in waiting if section_of(each.topic) == name}
     listed = "".join(rows[number] for number in sorted(rows))
     return f"\n\n## {name}\n\n" + one_block(f'<div class="wb-list">{listed}</div>') if rows else ""
+
+
+def headline_pages(pages: Sequence[QuestionPage], data: SiteData) -> list[QuestionPage]:
+    """Pages for the home page: those whose verdict changed this week, then the first decided of each section.
+
+    At most one a section and `HEADLINES` in all, so that the home page stays one screen.
+    """
+    week = data.today - timedelta(days=7)
+    moved = {each.claim for each in data.changes if each.on > week and each.before not in (None, each.after)}
+    ranked = sorted(pages, key=lambda page: (_rank(page, moved), page.question.number))
+    first: dict[str, QuestionPage] = {}
+    for page in ranked:
+        first.setdefault(section_of(page.question.topic), page)
+    return sorted(list(first.values())[:HEADLINES], key=lambda page: page.question.number)
+
+
+def _rank(page: QuestionPage, moved: Collection[str]) -> int:
+    leading = standings_of(page)[0]
+    if leading.id in moved:
+        return 0
+    return 1 if leading.lane else 2
 
 
 def headline(page: QuestionPage, address: str, ledger: str) -> str:

@@ -17,7 +17,7 @@ from pipeline.site.addresses import check_addresses
 from pipeline.site.asked import check_queries
 from pipeline.site.data import SiteData
 from pipeline.site.foreign import active_elements, check_foreign, check_names
-from pipeline.site.frontmatter import PageSource, Unreadable, body_of, practice_files, question_files, read_page
+from pipeline.site.frontmatter import PageSource, Unreadable, body_of, practice_files, question_files, read_page, readable_pages
 from pipeline.site.lengths import check_lengths
 from pipeline.site.loading import load
 from pipeline.site.page import PLACEHOLDER, QuestionPage
@@ -270,7 +270,7 @@ def moved_pages(
 def _between(docs: Path) -> Iterator[Problem]:
     """What is wrong between pages: two with one number, and addresses that lead nowhere any more."""
     first: dict[int, str] = {}
-    sources = list(_readable(docs))
+    sources = list(readable_pages(docs))
     for source in sources:
         number = source.question.number
         if number in first:
@@ -284,7 +284,7 @@ def _between(docs: Path) -> Iterator[Problem]:
 
 def numbers_taken(docs: Path) -> list[int]:
     """Numbers of the pages that there are."""
-    return [source.question.number for source in _readable(docs)]
+    return [source.question.number for source in readable_pages(docs)]
 
 
 def left_words(docs: Path, only: Path | None = None) -> list[str]:
@@ -292,6 +292,7 @@ def left_words(docs: Path, only: Path | None = None) -> list[str]:
     return [
         f"{shown(path, docs.parent)}:{line}: still the skeleton's words"
         for path in _chosen(docs, only)
+        if path.suffix == ".toml" or path in question_files(docs)
         for line in left_to_replace(path.read_text(encoding="utf-8"))
     ]
 
@@ -305,11 +306,3 @@ def check_claim(ws: Workspace, path: Path) -> list[Problem]:
     except WeighbridgeError as error:
         return [Problem(name, 1, error.what)]
     return []
-
-
-def _readable(docs: Path) -> Iterator[PageSource]:
-    for path in question_files(docs):
-        try:
-            yield read_page(path, docs.parent)
-        except Unreadable:
-            continue

@@ -12,7 +12,7 @@ from pipeline.paths import PACKAGE, Workspace
 from pipeline.site import blocks
 from pipeline.schemas.sheet import Sheet
 from pipeline.site.data import SiteData
-from pipeline.site.frontmatter import practice_files, question_files, read_page
+from pipeline.site.frontmatter import practice_files, question_files, read_page, readable_pages
 from pipeline.site.loading import load
 from pipeline.site.navigation import expanded
 from pipeline.site.page import QuestionPage
@@ -24,8 +24,13 @@ from pipeline.site.voice import DECK, Site, Voice
 
 def define_env(env: Any) -> None:
     """Register all macros; called by the site engine once a build."""
-    known = env.conf["extra"].get("wb_data")
-    site = make_site(workspace_of(env.conf), Path(env.conf["docs_dir"]), known)
+    extra = env.conf["extra"]
+    site = make_site(
+        workspace_of(env.conf),
+        Path(env.conf["docs_dir"]),
+        extra.get("wb_data"),
+        alone=extra.get("wb_alone", False),
+    )
     env.conf["nav"] = expanded(env.conf["nav"], [page.source for page in site.pages.values()])
     site.exports.extend(env.conf["extra"].get("wb_exports", []))
     env.wb_site = site
@@ -42,7 +47,7 @@ def on_post_build(env: Any) -> None:
     site, folder = env.wb_site, Path(env.conf["site_dir"])
     write_assets(folder, site.specifications, site.cache)
     write_redirects(folder, [page.source for page in site.pages.values()])
-    if site.sheets:
+    if site.sheets and not env.conf["extra"].get("wb_alone"):
         write_deck(folder / DECK, site.notes(), site.data.today)
 
 
@@ -52,10 +57,14 @@ def workspace_of(conf: Any) -> Workspace:
     return Workspace(Path(named) if named else Path(conf["config_file_path"]).resolve().parent)
 
 
-def make_site(ws: Workspace, docs: Path, known: SiteData | None = None) -> Site:
-    """Read data and pages once for a whole build; data that the check has read are not read again."""
+def make_site(ws: Workspace, docs: Path, known: SiteData | None = None, *, alone: bool = False) -> Site:
+    """Read data and pages once for a whole build; data that the check has read are not read again.
+
+    Where one page is built alone, others that cannot be read do not stand in its way.
+    """
     data = known or load(ws)
-    sources = [read_page(path, docs.parent) for path in question_files(docs)]
+    pages_read = readable_pages(docs) if alone else (read_page(p, docs.parent) for p in question_files(docs))
+    sources = list(pages_read)
     pages = {str(source.path.relative_to(docs)): QuestionPage(source, data) for source in sources}
     drafts = [read_page(path, docs.parent, Sheet) for path in practice_files(docs)]
     sheets = {str(draft.path.relative_to(docs)): QuestionPage(draft, data) for draft in drafts}

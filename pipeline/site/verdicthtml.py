@@ -73,6 +73,16 @@ def moved_list(pages: Sequence[QuestionPage], address: str) -> str:
     return one_block(f"<ul>{items}</ul>" if items else '<p class="wb-note">None: prose and data agree.</p>')
 
 
+def moved_row(pages: Sequence[QuestionPage], address: str) -> str:
+    """One line for the home page: the same pages; empty while prose and data agree."""
+    links = ", ".join(
+        f'<a href="{address}{page.source.slug}/">{escape(page.question.title)}</a>'
+        for page in pages
+        if left_verdict(page)
+    )
+    return f"<span>The data have moved on from the words of: {links}</span>" if links else ""
+
+
 def newest_of(facts: Sequence[Fact]) -> Basis | None:
     """What the newest of the facts stands on; a measured one speaks before a computed one."""
     bases = [fact.basis for fact in facts if fact.basis]

@@ -176,19 +176,22 @@ class Voice:
 
     def headlines(self) -> str:
         """Today's headline verdicts for the home page."""
-        pages = sorted(self.site.pages.values(), key=lambda page: page.question.number)
+        shown = index.headline_pages(list(self.site.pages.values()), self.site.data)
         rows = [
             index.headline(page, f"{self.root}{QUESTIONS}{page.source.slug}/", self.root + LEDGER)
-            for page in pages
+            for page in shown
         ]
-        return one_block(f'<div class="wb-list">{"".join(rows)}</div>')
+        more = f'<p class="wb-more-questions"><a href="{self.root}{QUESTIONS}">All questions</a></p>'
+        return one_block(f'<div class="wb-list">{"".join(rows)}</div>{more}')
 
     def pulse(self) -> str:
-        """Counts of verdicts, what changed this week, freshness of each lane: one line."""
+        """Counts of verdicts, what changed this week, freshness of each lane, pages that wait: one line."""
         data = self.site.data
         counted = f"<span>{ledgerhtml.counts(data.claims.values())}</span>"
         changed = f"<span>{ledgerhtml.changed_words(data)}</span>"
-        return one_block(f'<div class="wb-fresh">{counted}{runshtml.freshness_row(data)}{changed}</div>')
+        waiting = verdicthtml.moved_row(list(self.site.pages.values()), self.root + QUESTIONS)
+        lanes = runshtml.freshness_row(data)
+        return one_block(f'<div class="wb-fresh">{counted}{changed}{lanes}{waiting}</div>')
 
     def runs(self, place: str = "promoted") -> str:
         """Finished runs at one place: promoted, local or quarantined."""

@@ -9,11 +9,12 @@ import pytest
 from pipeline.analysis.claims import load_claim
 from pipeline.errors import InputError
 from pipeline.paths import Workspace
+from pipeline.site.build import build_page
 from pipeline.site.data import SiteData
 from pipeline.site.index import waiting_questions
 from pipeline.site.lint import check_claim, check_docs, left_words
 from pipeline.site.skeleton import address_of, chosen, claim_text, question_text, write_new
-from tests.fixtures.site import text_of, write_pages
+from tests.fixtures.site import BODY, FRONT, made_up_workspace, text_of, write_pages
 from tests.site.conftest import Mini
 
 TITLE = "When does a longer context slow everyone?"
@@ -44,6 +45,18 @@ def test_the_skeleton_builds_with_its_four_parts(mini: Mini, data: SiteData) -> 
     for part in ("M05 ✕ fails", "the smallest pool preempted", "✕ BAD", "✓ GOOD", "reproduce"):
         assert part in text
     assert '<figure class="wb-chart"' in html
+
+
+def test_one_page_is_built_alone(tmp_path: Path) -> None:
+    ws = made_up_workspace(tmp_path)
+    docs = write_pages(tmp_path, {"questions/memory.md": FRONT + BODY, "questions/broken.md": "no page"})
+    ws.local.mkdir()
+    built = build_page(ws, docs / "questions" / "memory.md")
+    html = (built.site / "questions" / "memory" / "index.html").read_text()
+    assert "It preempts: 67 times." in text_of(html)
+    assert not (built.site / "questions" / "broken").exists()
+    with pytest.raises(InputError, match="no question page"):
+        build_page(ws, docs / "index.md")
 
 
 def test_a_listed_question_brings_its_number_topic_and_claims(data: SiteData) -> None:
