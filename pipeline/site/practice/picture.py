@@ -87,6 +87,8 @@ def _box(box: Box, place: Place, lines: tuple[str, ...]) -> str:
 
 def _arrow(arrow: Arrow, places: Mapping[str, Place], plain: Plain) -> str:
     """A line between the nearest sides, its head a triangle, its label beside its middle."""
+    if _passes(arrow, places):
+        return _around(places[arrow.source], places[arrow.target])
     (x1, y1), (x2, y2) = _ends(places[arrow.source], places[arrow.target])
     upright = abs(y2 - y1) >= abs(x2 - x1)
     down, right = (1 if y2 > y1 else -1), (1 if x2 > x1 else -1)
@@ -107,6 +109,22 @@ def _arrow(arrow: Arrow, places: Mapping[str, Place], plain: Plain) -> str:
         f'<line class="wb-p-arrow" x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"/>'
         f'<polygon class="wb-p-head" points="{head}"/>{label}'
     )
+
+
+def _passes(arrow: Arrow, places: Mapping[str, Place]) -> bool:
+    """Whether a third box stands between two boxes of one column."""
+    (left, top, _, _), (other, below, _, _) = places[arrow.source], places[arrow.target]
+    between = (place[1] for place in places.values() if place[0] == left)
+    return left == other and any(min(top, below) < y < max(top, below) for y in between)
+
+
+def _around(source: Place, target: Place) -> str:
+    """An arrow along the left edge, past the boxes between; what goes along it is told in words below."""
+    left, start, end = source[0], source[1] + source[3] / 2, target[1] + HEAD / 2
+    aside = left - 12
+    path = f"{left:g},{start:g} {aside:g},{start:g} {aside:g},{end:g} {left:g},{end:g}"
+    head = f"{left - 8:g},{end - 4:g} {left - 8:g},{end + 4:g} {left:g},{end:g}"
+    return f'<polyline class="wb-p-arrow" points="{path}"/><polygon class="wb-p-head" points="{head}"/>'
 
 
 def _ends(source: Place, target: Place) -> tuple[tuple[float, float], tuple[float, float]]:
