@@ -39,7 +39,8 @@ def _fact(page: QuestionPage, name: str) -> str | None:
     if not fact.value.n:
         return _nothing(page.data, spec.lane, spec.sql, "the query gives no row")
     if fact.value.value is None and "absent" not in spec.model_fields_set:
-        return "the query gives a null; write what to say then as `absent`, or ask for a row with a value"
+        null = "the query gives a null; write what to say then as `absent`, or ask for a row with a value"
+        return _nothing(page.data, spec.lane, spec.sql, null)
     return None
 
 
