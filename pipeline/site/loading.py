@@ -20,6 +20,7 @@ from pipeline.schemas.words import Lane, Outcome
 from pipeline.site.claims import Standing
 from pipeline.site.data import Change, Kept, SiteData
 from pipeline.site.numbers import interval, written
+from pipeline.site.words import NO_VALUE
 from pipeline.store.computed import manifests
 from pipeline.store.freshness import load_limits
 from pipeline.store.query import run_query
@@ -111,7 +112,7 @@ def _value(verdict: Verdict) -> str | None:
         return None
     unit = verdict.unit or ""
     value, span = written(verdict.value, "number", unit), interval(verdict.low, verdict.high, "number", unit)
-    return f"{verdict.quantity}: {value}" + ("" if span == value else f" ({span})")
+    return f"{verdict.quantity}: {value}" + ("" if span in (value, NO_VALUE) else f" ({span})")
 
 
 def _change(entry: HistoryEntry) -> Change:

@@ -181,8 +181,7 @@ class Voice:
             index.headline(page, f"{self.root}{QUESTIONS}{page.source.slug}/", self.root + LEDGER)
             for page in shown
         ]
-        more = f'<p class="wb-more-questions"><a href="{self.root}{QUESTIONS}">All questions</a></p>'
-        return one_block(f'<div class="wb-list">{"".join(rows)}</div>{more}')
+        return one_block(f'<div class="wb-list">{"".join(rows)}</div>')
 
     def pulse(self) -> str:
         """Counts of verdicts, what changed this week, freshness of each lane, pages that wait: one line."""
