@@ -16,6 +16,7 @@ from pipeline.cli.gpu_bench import (
     uses_containers,
     weights_needed,
 )
+from pipeline.cli.gpu_kit import GpuKit, GpuTake
 from pipeline.cli.say import say
 from pipeline.engines.containers import Containers
 from pipeline.engines.launchers import ENVIRONMENTS, Garage
@@ -65,6 +66,8 @@ class GpuCommand(BaseModel):
     """Get a machine with NVIDIA cards ready for the gpu lane."""
 
     setup: CliSubCommand[GpuSetup]
+    kit: CliSubCommand[GpuKit]
+    take: CliSubCommand[GpuTake]
 
     def cli_cmd(self) -> None:
         """Run the part that was named."""

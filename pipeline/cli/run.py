@@ -127,7 +127,7 @@ def measure(ws: Workspace, planned: Plan, *, fresh: bool = False, bench: Bench |
     except KeyboardInterrupt:
         say(f"stopped; finished cells are kept, `weighbridge run {planned.profile.name}` goes on from here")
         raise
-    return journal.consolidate(_manifest(ws, planned, journal, bench))
+    return journal.consolidate(manifest_of(ws, planned, journal, bench))
 
 
 def _journal(ws: Workspace, planned: Plan, bench: Bench, *, fresh: bool) -> Journal:
@@ -142,7 +142,8 @@ def _journal(ws: Workspace, planned: Plan, bench: Bench, *, fresh: bool) -> Jour
     return Journal.create(ws, run_id, header)
 
 
-def _manifest(ws: Workspace, planned: Plan, journal: Journal, bench: Bench) -> Manifest:
+def manifest_of(ws: Workspace, planned: Plan, journal: Journal, bench: Bench) -> Manifest:
+    """The manifest of a run that ends now; the store fills in what only the rows know."""
     started, finished = datetime.fromisoformat(str(journal.header["started_at"])), datetime.now(UTC)
     commit, dirty = git_state(ws.root)
     return Manifest(

@@ -56,7 +56,7 @@ def test_the_commands_are_those_that_the_docs_name() -> None:
     assert {path for path in ALL if path[0] in ("runs", "env", "gpu") and len(path) == 2} >= {
         *(("runs", name) for name in ("list", "show", "promote", "discard")),
         *(("env", name) for name in ("setup", "list", "remove")),
-        ("gpu", "setup"),
+        *(("gpu", name) for name in ("setup", "kit", "take")),
     }
 
 
