@@ -61,7 +61,7 @@ def main(folder: Path) -> None:
                 SOURCE,
                 RELEASED,
             )
-        except (KeyError, ValueError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             skipped.append(f"{path.name}: {error}")
             continue
         if short in STATED:

@@ -71,6 +71,9 @@ def kv_note(config: Config, groups: tuple[KvGroup, ...]) -> str | None:
         return NOT_MODELLED
     if config.get("attention_chunk_size") and not config.get("hybrid_layer_pattern"):
         return "chunked layers are counted as full ones: an upper bound"
+    if config.get("sliding_window") and {group.kind for group in groups} == {"full"}:
+        used = config.get("use_sliding_window", True)
+        return "its sliding window is not counted: an upper bound" if used else None
     if config.get("sparse_attention_config"):
         return "the index of its sparse layers is not counted"
     return None

@@ -13,6 +13,8 @@ Config = Mapping[str, Any]
 COUNTED = frozenset(
     {
         "LlamaForCausalLM",
+        "MistralForCausalLM",
+        "Qwen2ForCausalLM",
         "Qwen3ForCausalLM",
         "Qwen3MoeForCausalLM",
         "MixtralForCausalLM",
@@ -48,15 +50,15 @@ class Count:
     experts: float = 0.0
 
 
-def count(config: Config, architecture: str) -> Count | None:
-    """Parameters by counting; null for families that are not counted here.
+def count(config: Config) -> Count:
+    """Parameters by counting, as of a model with gated feed-forward layers; exact for `COUNTED` families.
 
     Args:
         config: the text part of a `config.json`.
-        architecture: as the config names it.
+
+    Raises:
+        KeyError: a size that the count needs is not in the config.
     """
-    if architecture not in COUNTED:
-        return None
     embedding = config["vocab_size"] * config["hidden_size"] * (1 if config.get("tie_word_embeddings") else 2)
     layers = config["num_hidden_layers"]
     attention = layers * (_attention(config) + 2 * config["hidden_size"])
@@ -113,7 +115,8 @@ def _dense_mlp(config: Config) -> int:
 
 
 def _expert_mlp(config: Config) -> int:
-    return int(3 * config["hidden_size"] * first(config, "moe_intermediate_size", "intermediate_size"))
+    width = first(config, "routed_expert_hidden_size", "hidden_size")
+    return int(3 * width * first(config, "moe_intermediate_size", "intermediate_size"))
 
 
 def _experts(config: Config) -> int:

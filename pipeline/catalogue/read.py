@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pipeline.catalogue.config import attention_kind, first, kv_groups, kv_note, text_part
-from pipeline.catalogue.parameters import Count, count, from_name
+from pipeline.catalogue.parameters import COUNTED, Count, count, from_name
 from pipeline.errors import InputError
 from pipeline.paths import Workspace
 from pipeline.plan.files import read_toml
@@ -178,8 +178,7 @@ def model_of(config: dict[str, Any], name: str, ids: tuple[str, ...], source: st
     text = text_part(config)
     architecture = (config.get("architectures") or ["unknown"])[0]
     groups = kv_groups(text)
-    counted = count(text, architecture)
-    size, basis = _size(counted, ids[0] if ids else name)
+    size, basis = _size(text, architecture, ids[0] if ids else name, is_file=not ids)
     heads = text.get("num_attention_heads")
     return Model(
         name=name,
@@ -223,13 +222,19 @@ def wide_of(config: dict[str, Any], size: Count) -> float:
     return size.total - size.experts if experts_only else size.wide
 
 
-def _size(counted: Count | None, name: str) -> tuple[Count, Any]:
-    if counted is not None:
-        return counted, "counted"
+def _size(text: dict[str, Any], architecture: str, name: str, *, is_file: bool) -> tuple[Count, Any]:
+    """Parameters and what they rest on. The name of a file says little, so there a rough count goes first."""
+    if architecture in COUNTED:
+        return count(text), "counted"
     named = from_name(name)
-    if named is None:
-        raise KeyError("parameters: neither countable nor in the name")
-    return Count(named[0], named[1] or 0.0, 0.0), "name"
+    if named is not None and not is_file:
+        return Count(named[0], named[1] or 0.0, 0.0), "name"
+    try:
+        return count(text), "estimated"
+    except (KeyError, TypeError):
+        if named is None:
+            raise KeyError("parameters: neither countable nor in the name") from None
+        return Count(named[0], named[1] or 0.0, 0.0), "name"
 
 
 def _billions(number: float) -> float:

@@ -141,6 +141,10 @@ def _notes(asked: Question, in_card: bool, pool: float, requests: int | None) ->
         found.append(asked.model.kv_note)
     if asked.model.parameters_basis == "name":
         found.append("parameters as the model's name says")
+    if asked.model.parameters_basis == "estimated":
+        found.append(
+            "parameters counted as if the model were Llama-like; its published total was not checked"
+        )
     if pool <= 0 or not in_card:
         found.append("does not fit: weights and the rest exceed what the engine may use")
     elif requests == 0:

@@ -59,8 +59,8 @@ class Model(Sourced):
     ids: tuple[str, ...] = Field((), description="Hugging Face ids with this shape and these weights")
     architecture: str | None = Field(None, description="architecture as the config names it")
     parameters_b: float = Field(gt=0, description="parameters, billions")
-    parameters_basis: Literal["counted", "name", "paper"] = Field(
-        description="counted from the config, taken from the model's name, or from a paper"
+    parameters_basis: Literal["counted", "name", "paper", "estimated"] = Field(
+        description="counted from the config, from the model's name, from a paper, or counted as if Llama-like"
     )
     active_b: float | None = Field(None, gt=0, description="parameters used for one token, billions")
     wide_b: float = Field(

@@ -57,6 +57,32 @@ def test_a_config_file_gives_what_the_catalogue_gives(
         assert from_file[key] == pytest.approx(from_name[key], rel=1e-4)
 
 
+QWEN_25 = {
+    "architectures": ["Qwen2ForCausalLM"],
+    "hidden_size": 3584,
+    "intermediate_size": 18944,
+    "num_attention_heads": 28,
+    "num_hidden_layers": 28,
+    "num_key_value_heads": 4,
+    "vocab_size": 152064,
+    "sliding_window": 131072,
+    "use_sliding_window": False,
+}
+
+
+def test_a_config_that_is_not_in_the_catalogue(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(QWEN_25))
+    found = asked(capsys, "fit", str(path), "--gpu", "l40s")
+    # Qwen2.5-7B: 7.62 billion parameters, 56 KiB of KV a token.
+    assert found["weights_gib_per_gpu"] == pytest.approx(7.615e9 * 2 / 1024**3, rel=0.001)
+    assert found["kv_bytes_per_token_per_gpu"] == 57_344
+    path.write_text(json.dumps(QWEN_25 | {"architectures": ["SomethingNewForCausalLM"]}))
+    unknown = asked(capsys, "fit", str(path), "--gpu", "l40s")
+    assert unknown["weights_gib_per_gpu"] == found["weights_gib_per_gpu"]
+    assert "Llama-like" in str(unknown["notes"])
+
+
 def test_a_model_too_large_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     found = asked(capsys, "fit", "llama-3.1-70b", "--gpu", "rtx_4090")
     assert found["fits"] is False
