@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -222,7 +222,7 @@ def wide_of(config: dict[str, Any], size: Count) -> float:
     return size.total - size.experts if experts_only else size.wide
 
 
-def _size(text: dict[str, Any], architecture: str, name: str, *, is_file: bool) -> tuple[Count, Any]:
+def _size(text: Mapping[str, Any], architecture: str, name: str, *, is_file: bool) -> tuple[Count, Any]:
     """Parameters and what they rest on. The name of a file says little, so there a rough count goes first."""
     if architecture in COUNTED:
         return count(text), "counted"

@@ -13,6 +13,10 @@ from pipeline.schemas.derived import FitRow
 
 KV_BITS = {"fp16": 16, "bf16": 16, "auto": 16, "fp8": 8, "fp4": 4}
 DEFAULT_CONTEXT = 4096
+BASIS_NOTES = {
+    "name": "parameters as the model's name says",
+    "estimated": "parameters counted as if the model were Llama-like; its published total was not checked",
+}
 
 
 @dataclass(frozen=True)
@@ -139,12 +143,8 @@ def _notes(asked: Question, in_card: bool, pool: float, requests: int | None) ->
         )
     if asked.model.kv_note:
         found.append(asked.model.kv_note)
-    if asked.model.parameters_basis == "name":
-        found.append("parameters as the model's name says")
-    if asked.model.parameters_basis == "estimated":
-        found.append(
-            "parameters counted as if the model were Llama-like; its published total was not checked"
-        )
+    if basis := BASIS_NOTES.get(asked.model.parameters_basis):
+        found.append(basis)
     if pool <= 0 or not in_card:
         found.append("does not fit: weights and the rest exceed what the engine may use")
     elif requests == 0:

@@ -60,7 +60,7 @@ class Model(Sourced):
     architecture: str | None = Field(None, description="architecture as the config names it")
     parameters_b: float = Field(gt=0, description="parameters, billions")
     parameters_basis: Literal["counted", "name", "paper", "estimated"] = Field(
-        description="counted from the config, from the model's name, from a paper, or counted as if Llama-like"
+        description="counted from the config, from the name, from a paper, or counted as if Llama-like"
     )
     active_b: float | None = Field(None, gt=0, description="parameters used for one token, billions")
     wide_b: float = Field(
