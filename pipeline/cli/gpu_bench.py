@@ -100,15 +100,30 @@ def night_of(ws: Workspace, profile: Profile, *, fresh: bool = False) -> Night:
     return plan_night(profile, machine_of(cards, settings), good, old, fixed)
 
 
-def gpu_bench(ws: Workspace, profile: Profile, night: Night) -> Bench:
+def gpu_bench(
+    ws: Workspace,
+    profile: Profile,
+    night: Night,
+    part: Plan | None = None,
+    gpus: tuple[int, ...] | None = None,
+) -> Bench:
     """This machine for the gpu lane.
+
+    Args:
+        ws: the checkout.
+        profile: that is measured.
+        night: tonight's part of it.
+        part: of the night's plan that is measured here; all of it if null.
+        gpus: cards to use, by number; the owner's file says if null.
 
     Raises:
         EnvironmentMissing: no card, or something is not set up; all of it is named.
     """
     settings = settings_of(ws)
+    if gpus:
+        settings = settings.model_copy(update={"gpus": gpus})
     cards = cards_of(settings)
-    if reasons := missing(ws, profile, night.plan, cards):
+    if reasons := missing(ws, profile, part or night.plan, cards):
         raise EnvironmentMissing(
             "this machine cannot measure the gpu lane: " + "; ".join(reasons),
             next_step="weighbridge gpu setup makes what can be made; --plan shows the rest",

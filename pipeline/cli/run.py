@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, Field
 from pydantic_settings import CliPositionalArg
@@ -14,6 +15,7 @@ from pipeline.cli.computed import compute, show_computed
 from pipeline.cli.gpu_bench import gpu_bench, night_of
 from pipeline.cli.nightplan import show_night
 from pipeline.cli.say import say
+from pipeline.errors import InputError
 from pipeline.lanes.rows import RunContext
 from pipeline.lanes.serving import Places
 from pipeline.paths import Workspace
@@ -38,6 +40,10 @@ class RunCommand(BaseModel):
     fresh: bool = Field(
         False, description="start anew instead of resuming an interrupted run of this profile"
     )
+    executor: Literal["here", "ray"] = Field(
+        "here", description="where: on this machine, or ray over a cluster that runs (gpu lane)"
+    )
+    gpu_type: str | None = Field(None, description="with ray: GPU type as Ray names it, e.g. H100")
     wait_s: float = Field(
         0.0, ge=0, description="wait this long for another run on this machine; 0 refuses at once"
     )
@@ -57,9 +63,20 @@ class RunCommand(BaseModel):
         # shell that starts a command in the background makes it ignore INT.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.default_int_handler)
+        if self.executor == "ray":
+            self._spread(profile)
+            return
         with run_lock(self.wait_s, say):
             folder = measure_profile(Workspace(), profile, fresh=self.fresh)
         say(f"stored in {folder}")
+
+    def _spread(self, profile: Profile) -> None:
+        from pipeline.cli.spread import measure_spread  # noqa: PLC0415 - it imports this module
+
+        if profile.lane != "gpu":
+            raise InputError(f"{profile.name} is not spread", next_step="name a profile of the gpu lane")
+        for folder in measure_spread(Workspace(), profile, self.gpu_type):
+            say(f"stored in {folder}")
 
     def _shown(self, profile: Profile) -> str:
         if profile.lane != "gpu":
