@@ -96,10 +96,11 @@ def test_the_run_is_stored_whole_with_its_versions(done: Done) -> None:
 
 def test_a_small_pool_preempts_and_computes_again(done: Done) -> None:
     row = one(done, "SELECT * FROM local_observations WHERE experiment = 'kv_pressure'")
+    sent = pressed().workload.requests
     assert row["status"] == "ok"
-    assert row["requests_ok"] == 40
-    assert row["output_tokens"] == 40 * 256, "every preempted request was finished in full"
-    assert row["prompt_tokens"] == 40 * 100
+    assert row["requests_ok"] == sent
+    assert row["output_tokens"] == sent * 256, "every preempted request was finished in full"
+    assert row["prompt_tokens"] == sent * 100
     assert int(str(row["preemptions"])) > 0
     assert int(str(row["recomputed_tokens"])) > 100
     assert row["kv_pool_tokens"] == 48 * 32, "read back from the engine"
@@ -124,7 +125,7 @@ def test_the_router_routes_by_prefix_and_says_so(done: Done) -> None:
 def test_every_request_is_joined_to_the_replica_that_served_it(done: Done) -> None:
     rows = parquet.read_table(done.folder / "requests.parquet").to_pylist()
     routed_rows = [row for row in rows if row["prefix_id"] is not None]
-    assert len(rows) == 40 + REQUESTS
+    assert len(rows) == pressed().workload.requests + REQUESTS
     assert len(routed_rows) == REQUESTS
     assert {row["worker"] for row in routed_rows} == {0, 1}
     homes: dict[int, set[int]] = {}
