@@ -95,8 +95,8 @@ def question_files(docs: Path) -> list[Path]:
 
 
 def practice_files(docs: Path) -> list[Path]:
-    """Practice pages of a docs folder, in order of name."""
-    return sorted((docs / "practice").glob("*.md"))
+    """Pages with numbers of their own and no question: practice, and the page about the model's error."""
+    return sorted([*(docs / "practice").glob("*.md"), *docs.glob("model-error.md")])
 
 
 def readable_pages(docs: Path) -> Iterator[PageSource]:
