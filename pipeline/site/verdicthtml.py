@@ -116,7 +116,8 @@ def _badge(standing: Standing, ledger: str) -> str:
 
 
 def _one_each(facts: Sequence[Fact]) -> list[Fact]:
-    return list({fact.spec.lane: fact for fact in facts}.values())
+    """A fact of each lane that gave a value: a badge for a lane without one would say what is not so."""
+    return list({fact.spec.lane: fact for fact in facts if fact.value.n}.values())
 
 
 def _small(page: QuestionPage) -> str:
