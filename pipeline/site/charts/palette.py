@@ -40,6 +40,9 @@ FIXED = {
     "routing": GREEN,
     "memory": ORANGE,
     "neither": GREY,
+    # Whether a limit is kept there: "holds, within 10 ms".
+    "holds": GREEN,
+    "fails": ORANGE,
 }
 _REST = (BLUE, SKY, ORANGE, PURPLE, GREEN)
 
