@@ -20,6 +20,7 @@ from pipeline.lanes.cpu import CpuLane
 from pipeline.lanes.rows import RunContext, ok_rows
 from pipeline.lanes.served import Memory, Served
 from pipeline.load import LoadResult, SentRequest, make_prompts, prompts_jsonl
+from pipeline.load.aiperf import LEAST_ANSWERED
 from pipeline.paths import Workspace
 from pipeline.plan import load_profile
 from pipeline.run.host import describe_host
@@ -129,9 +130,18 @@ def _read(folder: Path) -> tuple[list[dict[str, Any]], list[Card]]:
         cards = [Card(**card) for card in json.loads((folder / "card.json").read_text())]
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"nothing to take: {error}", where=str(folder)) from None
+    cells = [cell for cell in cells if _answered(cell) >= LEAST_ANSWERED]
     if not cells or not cards:
-        raise InputError("no cell was measured there", where=str(folder), next_step="see checks.jsonl in it")
+        raise InputError(
+            "no good cell was measured there", where=str(folder), next_step="see checks.jsonl in it"
+        )
     return cells, cards
+
+
+def _answered(cell: dict[str, Any]) -> float:
+    """Share of requests that were answered; a cell with more failures than a run allows is no result."""
+    requests = cell["requests"]
+    return sum(each["error"] is None for each in requests) / len(requests)
 
 
 def _planned(cell: dict[str, Any]) -> PlannedCell:
