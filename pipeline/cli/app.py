@@ -33,6 +33,7 @@ COMMANDS = {
     "fit": ("pipeline.cli.fit", "FitCommand"),
     "cost": ("pipeline.cli.cost", "CostCommand"),
     "runs": ("pipeline.cli.runs", "RunsCommand"),
+    "traces": ("pipeline.cli.traces", "TracesCommand"),
     "env": ("pipeline.cli.env", "EnvCommand"),
     "gpu": ("pipeline.cli.gpu", "GpuCommand"),
     "night": ("pipeline.cli.night", "NightCommand"),

@@ -238,7 +238,8 @@ def _zipf(rng: np.random.Generator, ranks: int, skew: float, number: int) -> Int
     """Ranks from 0, by the inverse of the cumulative frequency."""
     heights = np.cumsum(np.arange(1, ranks + 1, dtype=np.float64) ** -skew)
     found = np.searchsorted(heights, rng.random(number) * heights[-1], side="right")
-    return np.minimum(found, ranks - 1).astype(np.int32)
+    rank: Ints = np.minimum(found, ranks - 1).astype(np.int32)
+    return rank
 
 
 def _prefix_chains(prefix_blocks: Ints, group: Ints, total: Ints | None) -> tuple[Longs, Ints, Ints]:

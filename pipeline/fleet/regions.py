@@ -19,10 +19,10 @@ FIBRE = 1 / 1.468
 """Speed of light in standard single-mode fibre over that in vacuum: group index 1.468 at 1,550 nm."""
 PATH = 1.8
 """Length of the way over the great circle: median of 26 measured round trips between regions of AWS, from
-Hong Kong and Cape Town to 13 places each (matrix of cloudping.co, read December 2026; quartiles 1.66 and 2.16).
+Hong Kong and Cape Town to 13 places each (matrix of cloudping.co, read December 2026; quartiles 1.66, 2.16).
 It lies between the 1.3 of shortest conduits and the 2.1 of ordinary routes that Bozkurt and others give for
-the United States (Dissecting Latency in the Internet's Fiber Infrastructure, arXiv 1811.10737). Over the North
-Atlantic ways are straighter."""
+the United States (Dissecting Latency in the Internet's Fiber Infrastructure, arXiv 1811.10737). Over the
+North Atlantic ways are straighter."""
 OVERHEAD_MS = 1.0
 """Round trip within a region: 0.96 to 1.08 ms in the same matrix."""
 EARTH_KM = 6371.0

@@ -29,8 +29,8 @@ class Workload:
     """Requests as numpy columns, checked when they are made.
 
     A request's prompt starts with hash blocks whose ids tell which text they hold: equal ids are equal text,
-    with equal text before it. They are `chain_ids[chain_start : chain_start + chain_blocks]`; requests may share
-    a stretch of `chain_ids`. Blocks after those of the prompt are those of the answer.
+    with equal text before it. They are `chain_ids[chain_start : chain_start + chain_blocks]`; requests may
+    share a stretch of `chain_ids`. Blocks after those of the prompt are those of the answer.
 
     Args:
         arrival_s: float64, s; ordered. NaN where the request waits for another's end.

@@ -50,6 +50,7 @@ def test_the_commands_are_those_that_the_docs_name() -> None:
         "preview",
         "new",
         "runs",
+        "traces",
         "env",
         "doctor",
     } | answering | cards
