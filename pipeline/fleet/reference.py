@@ -359,6 +359,7 @@ class Fleet:
             return
         for request in self.replicas[which].fail():
             self.router.ended(request, which)
+            self.record.first_s[request] = math.nan
             self.send(request, now)
 
     def send(self, request: int, now: float) -> None:

@@ -90,7 +90,7 @@ class Regions:
     request_bytes: float = REQUEST_BYTES
     input_token_bytes: float = INPUT_TOKEN_BYTES
     output_token_bytes: float = OUTPUT_TOKEN_BYTES
-    usd_per_gb: ArrayLike = 0.0
+    usd_per_gb: Any = 0.0
 
     def __post_init__(self) -> None:
         number = len(self.names)
