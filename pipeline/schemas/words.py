@@ -17,6 +17,22 @@ Launcher = Literal["container", "venv", "url"]
 Weights = Literal["dummy", "gaussian", "own"]
 KvType = Literal["auto", "fp8"]
 Admission = Literal["no-evict", "max-utilisation"]
+FleetPolicy = Literal[
+    "round_robin",
+    "random",
+    "power_of_two",
+    "least_outstanding",
+    "consistent_hash",
+    "bounded_hash",
+    "sticky_least_loaded",
+    "cache_aware",
+    "kv_router",
+    "prefix_aware",
+    "prefix_only",
+    "kv_usage",
+    "hierarchical",
+]
+FleetAdmission = Literal["recompute", "no_evict", "max_utilization", "static"]
 Topic = Literal["memory", "latency", "cost", "routing", "feasibility", "hardware", "craft", "pay"]
 Level = Literal["mid", "senior", "staff"]
 Outcome = Literal["holds", "fails", "depends", "ill-posed", "reported", "definition", "not measured"]
