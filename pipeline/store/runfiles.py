@@ -78,6 +78,21 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_synced(folder / MANIFEST, (manifest.model_dump_json(indent=1) + "\n").encode())
 
 
+def copy_run(source: Path, target: Path, manifest: Manifest) -> None:
+    """Copy a run's folder whole under another manifest; rows stay byte for byte, whatever schema they have.
+
+    Raises:
+        DataError: the target exists, or the disk refuses.
+    """
+    if target.exists():
+        raise DataError("there is such a run already", where=str(target))
+    with reported("copying a run", target), folder_written_whole(target) as partial:
+        for path in sorted(source.iterdir()):
+            if path.name not in (MANIFEST, REASON):
+                write_synced(partial / path.name, path.read_bytes())
+        write_manifest(partial, manifest)
+
+
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a run.
 

@@ -17,14 +17,7 @@ from pipeline.schemas.observation import Observation
 from pipeline.schemas.words import MEASURED_LANES
 from pipeline.store.checks import check_run
 from pipeline.store.files import append_synced, reported, write_synced
-from pipeline.store.runfiles import (
-    REASON,
-    read_launches,
-    read_manifest,
-    read_requests,
-    read_rows,
-    write_run,
-)
+from pipeline.store.runfiles import REASON, copy_run, read_manifest, read_rows
 
 Place = Literal["promoted", "local", "quarantined"]
 REPEATS_FOR_VERDICTS = 3
@@ -97,8 +90,7 @@ def promote(ws: Workspace, run_id: str) -> StoredRun:
     if reasons := check_run(rows, run.manifest):
         raise DataError(f"{run_id} fails its checks: {reasons[0]}", where=str(run.folder))
     manifest = run.manifest.model_copy(update={"promoted_at": datetime.now(UTC)})
-    requests, launches = read_requests(run.folder), read_launches(run.folder)
-    write_run(ws.runs / run_id, manifest, rows, requests, launches=launches)
+    copy_run(run.folder, ws.runs / run_id, manifest)
     shutil.rmtree(run.folder)
     return StoredRun("promoted", ws.runs / run_id, manifest)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,14 @@ def test_a_damaged_manifest_is_named(ws: Workspace) -> None:
     (ws.local_runs / run_id / "manifest.json").write_text("{")
     with pytest.raises(DataError, match=r"manifest\.json"):
         list_runs(ws)
+
+
+def test_rows_of_an_older_schema_are_promoted_byte_for_byte(ws: Workspace) -> None:
+    """Lifting is for reading: the stored rows stay those that the manifest's hash was taken of."""
+    oldest = min(Workspace().runs.iterdir())
+    shutil.copytree(oldest, ws.local_runs / oldest.name)
+    promote(ws, oldest.name)
+    assert (ws.runs / oldest.name / "observations.jsonl").read_bytes() == (
+        oldest / "observations.jsonl"
+    ).read_bytes()
+    assert len(find_run(ws, oldest.name).rows()) > 90
