@@ -37,6 +37,7 @@ from pipeline.schemas.catalogue import (
     Route,
 )
 
+_GIVE_CONFIG = "give a Hugging Face config.json of a language model"
 NEXT_STEP = 'weighbridge query "SELECT name FROM {view}" lists them'
 
 
@@ -154,14 +155,16 @@ def model_of_file(path: Path) -> Model:
         config = json.loads(file.read_text(encoding="utf-8"))
         return model_of(config, _plain_name(file), (), f"file {file.name}", date.today())  # noqa: DTZ011
     except OSError as error:
-        raise InputError("the config cannot be read", where=str(file)) from error
-    except json.JSONDecodeError as error:
-        raise InputError(f"the config is no JSON: {error}", where=str(file)) from error
+        raise InputError("the config cannot be read", where=str(file), next_step=_GIVE_CONFIG) from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"the config is no JSON: {error}", where=str(file), next_step=_GIVE_CONFIG
+        ) from error
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
         raise InputError(
             f"the config does not describe a model: {type(error).__name__} {str(error).splitlines()[0]}",
             where=str(file),
-            next_step="give a Hugging Face config.json of a language model",
+            next_step=_GIVE_CONFIG,
         ) from error
 
 

@@ -40,7 +40,7 @@ class NewQuestionCommand(BaseModel):
         )
         skeleton.write_new(path, skeleton.question_text(new, known))
         print(f"Wrote {path}: replace the lines marked {skeleton.REPLACE}")
-        print(f"Then: weighbridge check {path}   and: weighbridge preview")
+        print(f"Then: weighbridge check {path}   and: weighbridge preview {path}")
 
 
 class NewClaimCommand(BaseModel):

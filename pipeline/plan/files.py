@@ -94,10 +94,17 @@ def _problem(text: str, item: Mapping[str, Any]) -> str:
 
 
 def _line_of(text: str, path: list[str]) -> int | None:
-    """First line that sets the last key of the path that is in the file at all."""
+    """First line that sets the last key of the path that is there at all, within the entry of a list."""
     names = [part for part in path if not part.isdigit()]
+    lines = list(enumerate(text.splitlines(), 1))
+    heads = (
+        [place for place, (_, line) in enumerate(lines) if line.strip() == f"[[{names[0]}]]"] if names else []
+    )
+    if heads and len(path) > 1 and path[1].isdigit():
+        ends = [*heads[1:], len(lines)]
+        lines = lines[heads[int(path[1])] : ends[int(path[1])]]
     for name in reversed(names):
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in lines:
             key = line.split("=")[0].strip().strip('"').strip("[]")
             if key == name or key.endswith(f".{name}") or f" {name} =" in line or f"{{{name}" in line:
                 return number

@@ -41,9 +41,9 @@ class Waiting(Authored):
 
 
 def waiting_questions(path: Path = WAITING) -> list[Waiting]:
-    """Questions that wait for a lane."""
+    """Questions that wait for a lane; none once every question has its page."""
     content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    return [Waiting.model_validate(each) for each in content["question"]]
+    return [Waiting.model_validate(each) for each in content.get("question", [])]
 
 
 def section_of(topic: Topic) -> str:

@@ -52,9 +52,15 @@ def run_query(
     try:
         return _fetch(connection, sql, max_rows)
     except duckdb.InterruptException as error:
-        raise InputError(f"the query took longer than {limit_s:g} s and was stopped", where=sql) from error
+        raise InputError(
+            f"the query took longer than {limit_s:g} s and was stopped",
+            where=sql,
+            next_step="ask for fewer rows, or join on more columns",
+        ) from error
     except duckdb.Error as error:
-        raise InputError(f"the query cannot be run: {_first_line(error)}", where=sql) from error
+        raise InputError(
+            f"the query cannot be run: {_first_line(error)}", where=sql, next_step=_nearest(error)
+        ) from error
     finally:
         timer.cancel()
         connection.execute("ROLLBACK")
@@ -90,9 +96,15 @@ def _check_reads_only(sql: str) -> None:
     try:
         statements = duckdb.extract_statements(sql)
     except duckdb.Error as error:
-        raise InputError(f"the query cannot be read: {_first_line(error)}", where=sql) from error
+        raise InputError(
+            f"the query cannot be read: {_first_line(error)}", where=sql, next_step=_nearest(error)
+        ) from error
     if len(statements) != 1:
-        raise InputError(f"give exactly one statement, these are {len(statements)}", where=sql)
+        raise InputError(
+            f"give exactly one statement, these are {len(statements)}",
+            where=sql,
+            next_step='one at a time, as in: weighbridge query "SELECT * FROM claims"',
+        )
     kind = statements[0].type.name
     if kind not in _READING:
         raise InputError(
@@ -104,3 +116,14 @@ def _check_reads_only(sql: str) -> None:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0]
+
+
+def _nearest(error: Exception) -> str:
+    """What DuckDB proposes below its first line, and where all names are."""
+    proposed = (line.strip() for line in str(error).splitlines()[1:])
+    hint = next(
+        (line for line in proposed if line.startswith(("Did you mean", "Candidate")) and "pg_" not in line),
+        "",
+    )
+    dictionary = "weighbridge query --describe lists views and columns"
+    return f"{hint.rstrip('?')}; {dictionary}" if hint else dictionary

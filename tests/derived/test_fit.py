@@ -133,6 +133,11 @@ def test_a_config_that_describes_no_model_is_refused(
     path.write_text('{"architectures": ["LlamaForCausalLM"]}')
     assert main(["fit", str(path), "--gpu", "h100"]) == 2
     assert "does not describe a model" in capsys.readouterr().err
+    path.write_text("no JSON")
+    assert main(["fit", str(path), "--gpu", "h100"]) == 2
+    told = capsys.readouterr().err
+    assert "the config is no JSON" in told
+    assert "next:  give a Hugging Face config.json" in told
 
 
 def test_cost_from_a_measured_throughput(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from pipeline.errors import InputError
 from pipeline.paths import Workspace
 from pipeline.site.build import build_page
 from pipeline.site.data import SiteData
-from pipeline.site.index import waiting_questions
+from pipeline.site.index import Waiting, waiting_questions
 from pipeline.site.lint import check_claim, check_docs, left_words
 from pipeline.site.skeleton import address_of, chosen, claim_text, question_text, write_new
 from tests.fixtures.site import BODY, FRONT, made_up_workspace, text_of, write_pages
@@ -60,9 +60,15 @@ def test_one_page_is_built_alone(tmp_path: Path) -> None:
 
 
 def test_a_listed_question_brings_its_number_topic_and_claims(data: SiteData) -> None:
-    listed = waiting_questions()[0]
-    new = chosen(listed.title, None, "mid", (), waiting_questions(), data.claims, [])
+    listed = Waiting(number=31, title="Is a queue a bug?", topic="latency", claims=("M05",))
+    new = chosen(listed.title, None, "mid", (), [listed], data.claims, [])
     assert (new.number, new.topic, new.claims) == (listed.number, listed.topic, listed.claims)
+
+
+def test_no_question_waits_once_all_have_their_page(tmp_path: Path) -> None:
+    empty = tmp_path / "waiting.toml"
+    empty.write_text("# all are written")
+    assert waiting_questions(empty) == []
 
 
 def test_the_address_is_made_of_the_words_that_carry_the_title() -> None:

@@ -111,6 +111,27 @@ def test_a_query_that_does_more_than_read_is_refused(
 
 
 @pytest.mark.parametrize(
+    ("sql", "next_step"),
+    [
+        (
+            "SELECT * FROM runz",
+            'Did you mean "runs"; weighbridge query --describe lists views and columns',
+        ),
+        ("SELECT run_idd FROM runs", "Candidate bindings: "),
+        ("SELEC 1", "weighbridge query --describe lists views and columns"),
+        ("SELECT 1; SELECT 2", "one at a time"),
+    ],
+)
+def test_a_query_with_a_typo_is_told_what_comes_next(
+    connection: Connection, sql: str, next_step: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        run_query(connection, sql)
+    assert raised.value.next_step is not None
+    assert next_step in raised.value.next_step
+
+
+@pytest.mark.parametrize(
     "sql",
     [
         "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t",
