@@ -7,6 +7,7 @@ import pytest
 from pipeline.errors import InputError
 from pipeline.plan import Machine, load_any_profile, load_experiment, load_profile, plan, profile_names
 from pipeline.plan.files import read_toml
+from pipeline.schemas.base import Strict
 from pipeline.schemas.profile import Profile, knob
 
 
@@ -129,3 +130,19 @@ def test_three_replicas_are_planned_only_where_there_are_four_cores() -> None:
     assert {c.cell.engine.replicas for c in plan(full, Machine(2)).cells} == {1, 2}
     wide = [c for c in plan(full, Machine(4)).cells if c.cell.engine.replicas == 3]
     assert {c.cell.experiment for c in wide} == {"routing_three"}
+
+
+def test_a_field_that_an_entry_lacks_names_the_line_of_that_entry(tmp_path: Path) -> None:
+    class Price(Strict):
+        item: str
+        source: str
+
+    class Prices(Strict):
+        prices: tuple[Price, ...]
+
+    path = tmp_path / "prices.toml"
+    path.write_text(
+        '[[prices]]\nitem = "a"\nsource = "x"\n\n[[prices]]\nitem = "b"\n\n[[prices]]\nitem = "c"\nsource = "z"\n'
+    )
+    with pytest.raises(InputError, match=r"line 5, field prices\.1\.source"):
+        read_toml(path, Prices)
