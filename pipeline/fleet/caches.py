@@ -168,14 +168,21 @@ def off_load(fleet: Any, replica: int, block: int) -> None:
     append(row, tier, one, TIER_OLDEST, TIER_NEWEST)
 
 
+@cold
+def evict_until(fleet: Any, router: Any, rules: Any, replica: int, blocks: int) -> None:
+    """Evict idle entries until so many KV blocks are free."""
+    while fleet.replica[replica, FREE] < blocks:
+        evict(fleet, router, rules, replica)
+
+
 @compiled
 def make_room(fleet: Any, router: Any, rules: Any, replica: int, blocks: int) -> bool:
     """Free at least `blocks` KV blocks by evicting idle entries; false, nothing done, if that is too few."""
     row = fleet.replica[replica]
     if row[FREE] + row[IDLE] * rules.units < blocks:
         return False
-    while row[FREE] < blocks:
-        evict(fleet, router, rules, replica)
+    if row[FREE] < blocks:
+        evict_until(fleet, router, rules, replica, blocks)
     return True
 
 

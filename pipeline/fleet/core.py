@@ -11,11 +11,14 @@ from pipeline.fleet.compiled import cold, compiled, entry
 from pipeline.fleet.engine import (
     advance_prefill,
     begin_step,
+    catch_up,
+    cut_short,
     ended_slots,
     finish,
     held_blocks,
     queue_last,
     release,
+    span,
     stop_decoding,
     take_first,
 )
@@ -28,17 +31,18 @@ from pipeline.fleet.state import (
     FREE,
     IDLE,
     NONE,
+    PLANNED,
     PREFILLING,
     REQUEST,
+    RUNNING,
     STEP,
     WAITING,
 )
 
 
 @compiled
-def set_end(fleet: Any, replica: int, when: float) -> None:
+def set_end(tree: Any, replica: int, when: float) -> None:
     """Enter the end of a replica's step into the tree of earliest ends."""
-    tree = fleet.tree
     at = tree.size // 2 + replica
     tree[at] = when
     at >>= 1
@@ -51,18 +55,17 @@ def set_end(fleet: Any, replica: int, when: float) -> None:
 
 
 @compiled
-def next_end(fleet: Any) -> int:
+def next_end(tree: Any) -> int:
     """The replica whose step ends first, the lowest of equals."""
-    tree, at = fleet.tree, 1
+    at = 1
     while at < tree.size // 2:
         at = 2 * at if tree[2 * at] == tree[at] else 2 * at + 1
     return int(at - tree.size // 2)
 
 
 @compiled
-def push(fleet: Any, count: int, when: float, request: int) -> None:
+def push(times: Any, of: Any, count: int, when: float, request: int) -> None:
     """Add an arrival to come to the heap, which holds `count` of them."""
-    times, of = fleet.future, fleet.future_of
     at = count
     while at > 0:
         up = (at - 1) >> 1
@@ -74,9 +77,8 @@ def push(fleet: Any, count: int, when: float, request: int) -> None:
 
 
 @compiled
-def pop(fleet: Any, count: int) -> int:
+def pop(times: Any, of: Any, count: int) -> int:
     """Remove the earliest arrival of the heap."""
-    times, of = fleet.future, fleet.future_of
     first, when, request = of[0], times[count - 1], of[count - 1]
     last, at = count - 1, 0
     while 2 * at + 1 < last:
@@ -130,14 +132,17 @@ def start(
 ) -> None:
     """Begin a replica's next step, or leave it idle."""
     replica, now = at
-    seconds = begin_step(steps, fleet, router, rules, load, out, replica)
+    busy = begin_step(steps, fleet, router, rules, load, out, replica)
     if rules.delay_s <= 0:
         router.used[replica] = in_use(fleet, rules, replica)
-    if seconds < 0:
-        set_end(fleet, replica, np.inf)
+    if not busy:
+        set_end(fleet.tree, replica, np.inf)
         return
+    pace = fleet.pace[replica]
+    pace[0] = now
+    seconds = span(pace, fleet.replica[replica, PLANNED])
     fleet.busy[replica] += seconds
-    set_end(fleet, replica, now + seconds)
+    set_end(fleet.tree, replica, now + seconds)
 
 
 @cold
@@ -164,8 +169,13 @@ def send(fleet: Any, router: Any, rules: Any, load: Any, out: Any, at: tuple[int
     count(router, rules, replica, 1)
     router.pending[replica] += load.tokens_in[request]
     router.routed[replica] += load.chain_blocks[request] - router.overlap[replica] * rules.indexed
-    queue_last(fleet, replica, request)
-    return int(replica) if fleet.tree[fleet.tree.size // 2 + replica] == np.inf else NONE
+    queue_last(fleet.replica[replica], fleet.waiting, request)
+    if fleet.tree[fleet.tree.size // 2 + replica] == np.inf:
+        return int(replica)
+    row = fleet.replica[replica]
+    if row[PLANNED] > 1 and row[WAITING] == 1 and row[RUNNING] < rules.seats:
+        set_end(fleet.tree, replica, cut_short(fleet, replica, now))
+    return NONE
 
 
 @compiled
@@ -173,6 +183,7 @@ def end_step(fleet: Any, router: Any, rules: Any, load: Any, out: Any, at: tuple
     """Apply the step that ends now; gives the size of the heap of arrivals."""
     replica, now, waiting = at
     row = fleet.replica[replica]
+    catch_up(fleet, router, rules, replica)
     ended = ended_slots(fleet, replica)
     row[CONTEXT] += row[DECODING]
     row[STEP] += 1
@@ -185,7 +196,7 @@ def end_step(fleet: Any, router: Any, rules: Any, load: Any, out: Any, at: tuple
         count(router, rules, replica, -1)
         after = load.follower[request]
         if after != NONE:
-            push(fleet, waiting, now + load.think[after], after)
+            push(fleet.future, fleet.future_of, waiting, now + load.think[after], after)
             waiting += 1
     return waiting
 
@@ -215,11 +226,14 @@ def fail(steps: Any, fleet: Any, router: Any, rules: Any, load: Any, out: Any, a
     replica, now = at
     row, slot = fleet.replica[replica], fleet.slot[replica]
     lost = fleet.lost
+    if row[RUNNING] > 0:
+        cut_short(fleet, replica, now)
+        catch_up(fleet, router, rules, replica)
     number = 0
     while row[FIRST] != NONE:
         one = row[FIRST]
         lost[number] = slot[one, REQUEST]
-        held = held_blocks(fleet, rules, replica, one)
+        held = held_blocks(row, slot, rules.block, one)
         if slot[one, BEGAN] != NONE:
             stop_decoding(fleet, replica, one)
         else:
@@ -227,13 +241,13 @@ def fail(steps: Any, fleet: Any, router: Any, rules: Any, load: Any, out: Any, a
         release(fleet, rules, replica, one, held)
         number += 1
     while row[WAITING] > 0:
-        lost[number] = take_first(fleet, replica)
+        lost[number] = take_first(row, fleet.waiting)
         number += 1
     forget(fleet, router, rules, replica)
     # A request that grew in the step that broke off holds a block more than its context tells.
     row[FREE] = rules.pool
     router.used[replica] = 0
-    set_end(fleet, replica, np.inf)
+    set_end(fleet.tree, replica, np.inf)
     set_alive(router, rules, replica, 0)
     router.pending[replica] = 0
     for place in range(number):
@@ -280,6 +294,14 @@ def change(steps: Any, fleet: Any, router: Any, rules: Any, load: Any, out: Any,
         set_alive(router, rules, int(at[1]), 1)
 
 
+@cold
+def stop(fleet: Any, rules: Any, now: float) -> None:
+    """What is planned beyond the end does not count."""
+    for replica in range(rules.replicas):
+        if fleet.replica[replica, RUNNING] > 0:
+            cut_short(fleet, replica, now)
+
+
 @entry
 def run(steps: Any, fleet: Any, router: Any, rules: Any, load: Any, out: Any, breaks: Any) -> float:
     """Simulate until nothing is left to do or the time is up; gives the time of the last event, s.
@@ -294,6 +316,7 @@ def run(steps: Any, fleet: Any, router: Any, rules: Any, load: Any, out: Any, br
         breaking = breaks[broken, 0] if broken < breaks.shape[0] else np.inf
         first = min(soon, next_fresh, fleet.tree[1])
         if first == np.inf or min(first, breaking) > rules.stop_s:
+            stop(fleet, rules, now)
             return now
         out.events[0] += 1
         now = min(first, breaking)
@@ -303,10 +326,12 @@ def run(steps: Any, fleet: Any, router: Any, rules: Any, load: Any, out: Any, br
             broken += 1
             continue
         if fleet.tree[1] == first:
-            begins = next_end(fleet)
+            begins = next_end(fleet.tree)
             future = end_step(fleet, router, rules, load, out, (begins, now, future))
         elif soon < next_fresh or (soon == next_fresh and fleet.future_of[0] < fresh):
-            begins = arrive(fleet, router, rules, load, out, (pop(fleet, future), now))
+            begins = arrive(
+                fleet, router, rules, load, out, (pop(fleet.future, fleet.future_of, future), now)
+            )
             future -= 1
         else:
             begins = arrive(fleet, router, rules, load, out, (fresh, now))

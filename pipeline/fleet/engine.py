@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from pipeline.fleet.caches import append, enter, find, hold_entry, let_go, make_room, unlink
 from pipeline.fleet.compiled import cold, compiled
 from pipeline.fleet.state import (
@@ -15,6 +17,7 @@ from pipeline.fleet.state import (
     BASE,
     BEFORE,
     BEGAN,
+    BEYOND,
     CHUNK,
     CONTEXT,
     DECODING,
@@ -36,6 +39,7 @@ from pipeline.fleet.state import (
     OWNED,
     PEAK,
     PHASE,
+    PLANNED,
     PREEMPTED,
     PREFILLING,
     PREV,
@@ -63,23 +67,21 @@ def blocks_of(tokens: int, block: int) -> int:
 
 
 @compiled
-def queue_last(fleet: Any, replica: int, request: int) -> None:
+def queue_last(row: Any, waiting: Any, request: int) -> None:
     """Append a request to the waiting queue."""
-    row = fleet.replica[replica]
-    fleet.waiting[request] = NONE
+    waiting[request] = NONE
     if row[TAIL] == NONE:
         row[HEAD] = request
     else:
-        fleet.waiting[row[TAIL]] = request
+        waiting[row[TAIL]] = request
     row[TAIL] = request
     row[WAITING] += 1
 
 
 @compiled
-def queue_first(fleet: Any, replica: int, request: int) -> None:
+def queue_first(row: Any, waiting: Any, request: int) -> None:
     """Put a preempted request before all that wait."""
-    row = fleet.replica[replica]
-    fleet.waiting[request] = row[HEAD]
+    waiting[request] = row[HEAD]
     row[HEAD] = request
     if row[TAIL] == NONE:
         row[TAIL] = request
@@ -87,11 +89,10 @@ def queue_first(fleet: Any, replica: int, request: int) -> None:
 
 
 @compiled
-def take_first(fleet: Any, replica: int) -> int:
+def take_first(row: Any, waiting: Any) -> int:
     """Remove the head of the waiting queue."""
-    row = fleet.replica[replica]
     request = row[HEAD]
-    row[HEAD] = fleet.waiting[request]
+    row[HEAD] = waiting[request]
     if row[HEAD] == NONE:
         row[TAIL] = NONE
     row[WAITING] -= 1
@@ -99,9 +100,8 @@ def take_first(fleet: Any, replica: int) -> int:
 
 
 @compiled
-def open_slot(fleet: Any, replica: int) -> int:
+def open_slot(row: Any, slot: Any) -> int:
     """A free slot, linked in as the request admitted last."""
-    row, slot = fleet.replica[replica], fleet.slot[replica]
     one = row[SPARE]
     row[SPARE] = slot[one, NEXT]
     slot[one, PREV] = row[LAST]
@@ -118,9 +118,8 @@ def open_slot(fleet: Any, replica: int) -> int:
 
 
 @compiled
-def close_slot(fleet: Any, replica: int, one: int) -> None:
+def close_slot(row: Any, slot: Any, one: int) -> None:
     """Unlink a slot and make it free."""
-    row, slot = fleet.replica[replica], fleet.slot[replica]
     before, after = slot[one, PREV], slot[one, NEXT]
     if before == NONE:
         row[FIRST] = after
@@ -136,10 +135,9 @@ def close_slot(fleet: Any, replica: int, one: int) -> None:
 
 
 @compiled
-def context_of(fleet: Any, replica: int, one: int) -> int:
+def context_of(row: Any, slot: Any, one: int) -> int:
     """Tokens whose KV a decoding request holds, before the step that is next or running."""
-    slot = fleet.slot[replica]
-    return int(slot[one, BASE] + fleet.replica[replica, STEP] - slot[one, BEGAN])
+    return int(slot[one, BASE] + row[STEP] - slot[one, BEGAN])
 
 
 @compiled
@@ -170,7 +168,7 @@ def start_decoding(fleet: Any, rules: Any, replica: int, one: int, output: int) 
 def stop_decoding(fleet: Any, replica: int, one: int) -> None:
     """Take a decoding request out of every count, at its end or when it is preempted."""
     row, slot = fleet.replica[replica], fleet.slot[replica]
-    row[CONTEXT] -= context_of(fleet, replica, one)
+    row[CONTEXT] -= context_of(row, slot, one)
     row[DECODING] -= 1
     fleet.phase[replica, slot[one, PHASE]] -= 1
     before, after = slot[one, BEFORE], slot[one, AFTER]
@@ -193,19 +191,18 @@ def release(fleet: Any, rules: Any, replica: int, one: int, held: int) -> None:
             let_go(row, fleet.entry[replica], hold[at])
             kept += rules.units
     row[FREE] += held - kept
-    close_slot(fleet, replica, one)
+    close_slot(row, slot, one)
 
 
 @compiled
-def held_blocks(fleet: Any, rules: Any, replica: int, one: int) -> int:
+def held_blocks(row: Any, slot: Any, block: int, one: int) -> int:
     """KV blocks of a request: those of its admission, or those its context has grown to."""
-    slot = fleet.slot[replica]
     if slot[one, BEGAN] == NONE:
         return int(slot[one, HELD])
-    return max(int(slot[one, HELD]), blocks_of(context_of(fleet, replica, one), rules.block))
+    return max(int(slot[one, HELD]), blocks_of(context_of(row, slot, one), block))
 
 
-@compiled
+@cold
 def make_visible(fleet: Any, router: Any, rules: Any, load: Any, where: tuple[int, int], upto: int) -> None:
     """The request's own hash blocks up to `upto` become entries where nobody was first."""
     replica, one = where
@@ -222,14 +219,14 @@ def preempt_last(fleet: Any, rules: Any, out: Any, replica: int) -> None:
     row, slot = fleet.replica[replica], fleet.slot[replica]
     one = row[LAST]
     request = slot[one, REQUEST]
-    held = held_blocks(fleet, rules, replica, one)
+    held = held_blocks(row, slot, rules.block, one)
     if slot[one, BEGAN] != NONE:
         fleet.made[request] = slot[one, MADE] + row[STEP] - slot[one, BEGAN]
         stop_decoding(fleet, replica, one)
     else:
         row[PREFILLING] -= 1
     release(fleet, rules, replica, one, held)
-    queue_first(fleet, replica, request)
+    queue_first(row, fleet.waiting, request)
     out.preempted[request] += 1
     row[PREEMPTED] += 1
 
@@ -312,9 +309,14 @@ def admit(fleet: Any, router: Any, rules: Any, load: Any, out: Any, replica: int
         hold_entry(row, entry, hold[at])
     make_room(fleet, router, rules, replica, need - matched * rules.units)
     row[FREE] -= need - matched * rules.units
-    take_first(fleet, replica)
+    take_first(row, fleet.waiting)
     reach = matched_in_tier(fleet, rules, load, (replica, request), matched, prompt)
-    seat(fleet, replica, open_slot(fleet, replica), (request, int(fleet.made[request]), int(prompt), need))
+    seat(
+        fleet,
+        replica,
+        open_slot(row, fleet.slot[replica]),
+        (request, int(fleet.made[request]), int(prompt), need),
+    )
     slot = fleet.slot[replica]
     slot[one, OWNED] = matched
     slot[one, DONE] = reach * rules.hash_block
@@ -348,27 +350,47 @@ def chunk_ms(steps: Any, fleet: Any, replica: int, one: int, budget: int) -> flo
 
 
 @compiled
-def decode_ms(steps: Any, row: Any) -> float:
-    """Time of a decode step: bilinear in batch and mean context, linear beyond the last context."""
+def decode_ms(steps: Any, row: Any) -> tuple[float, float, float]:
+    """Time of a decode step, bilinear in batch and mean context, linear beyond the last context.
+
+    Gives ms, what a token more of mean context adds, ms, and for how many tokens that stays so.
+    """
     batch, context = row[DECODING], row[CONTEXT] / row[DECODING]
-    last = steps.contexts.size - 1
+    last, contexts = steps.contexts.size - 1, steps.contexts
     low, part = steps.low[batch], steps.part[batch]
-    if last == 0 or context <= steps.contexts[0]:
-        at, way = 0, 0.0
-    else:
-        at = 0
-        while at < last - 1 and steps.contexts[at + 1] < context:
-            at += 1
-        way = (context - steps.contexts[at]) / (steps.contexts[at + 1] - steps.contexts[at])
-    if context > steps.contexts[last] and last > 0:
-        row[OUTSIDE] += 1
-    after = min(at + 1, last)
-    ms, high = steps.ms, min(low + 1, steps.batches.size - 1)
-    below = ms[low, at] + way * (ms[low, after] - ms[low, at])
-    if part == 0.0:
-        return float(below)
-    above = ms[high, at] + way * (ms[high, after] - ms[high, at])
-    return float(below + part * (above - below))
+    high, ms = min(low + 1, steps.batches.size - 1), steps.ms
+    row[BEYOND] = int(last > 0 and context > contexts[last])
+    if last == 0 or context <= contexts[0]:
+        flat = ms[low, 0] + part * (ms[high, 0] - ms[low, 0])
+        return float(flat), 0.0, contexts[0] - context if last > 0 else np.inf
+    at = 0
+    while at < last - 1 and contexts[at + 1] < context:
+        at += 1
+    start = ms[low, at] + part * (ms[high, at] - ms[low, at])
+    end = ms[low, at + 1] + part * (ms[high, at + 1] - ms[low, at + 1])
+    slope = (end - start) / (contexts[at + 1] - contexts[at])
+    left = np.inf if row[BEYOND] else contexts[at + 1] - context
+    return float(start + (context - contexts[at]) * slope), float(slope), float(left)
+
+
+@compiled
+def steps_alike(fleet: Any, rules: Any, replica: int, tokens: float) -> int:
+    """Decode steps that can be taken as one: until a request ends or blocks run short.
+
+    `tokens` is how far the mean context may grow. Nothing that a router reads may change meanwhile, so
+    blocks are taken from free ones only where it knows the cache.
+    """
+    row = fleet.replica[replica]
+    if rules.watched:
+        return 1
+    most = 1 << 30 if tokens >= 1 << 30 else int(tokens) + 1
+    if rules.admission in (RECOMPUTE, MAX_UTILIZATION):
+        room = row[FREE] + (0 if rules.indexed else row[IDLE] * rules.units)
+        most = min(most, 1 + room // row[DECODING] * rules.block)
+    count, mask = 1, fleet.ring.shape[1] - 1
+    while count < most and fleet.ring[replica, (row[STEP] + count - 1) & mask] == NONE:
+        count += 1
+    return count
 
 
 @compiled
@@ -415,20 +437,82 @@ def plan_prefill(
 
 
 @compiled
-def begin_step(steps: Any, fleet: Any, router: Any, rules: Any, load: Any, out: Any, replica: int) -> float:
-    """Plan the next step; its duration in seconds, or -1 where the replica has nothing to do."""
+def begin_step(steps: Any, fleet: Any, router: Any, rules: Any, load: Any, out: Any, replica: int) -> bool:
+    """Plan the next step, or several alike; false where the replica has nothing to do."""
     row = fleet.replica[replica]
     closed = grow(fleet, router, rules, out, replica)
     ms = 0.0
     if row[PREFILLING] > 0 or row[WAITING] > 0:
         ms = plan_prefill(steps, fleet, router, rules, load, out, (replica, 1 if closed else 0))
     if row[DECODING] == 0 and row[PREFILLING] == 0:
-        return -1.0
-    row[STEPS] += 1
-    used = rules.pool - row[FREE] - row[IDLE] * rules.units
-    row[PEAK] = max(row[PEAK], used)
-    ms += decode_ms(steps, row) if row[DECODING] > 0 else steps.base_ms
-    return ms / 1000
+        return False
+    slope, tokens = 0.0, 0.0
+    row[BEYOND] = 0
+    if row[DECODING] > 0:
+        decoding, slope, tokens = decode_ms(steps, row)
+        ms += decoding
+    else:
+        ms += steps.base_ms
+    alone = row[PREFILLING] > 0 or (closed and row[WAITING] > 0)
+    row[PLANNED] = 1 if alone else steps_alike(fleet, rules, replica, tokens)
+    fleet.pace[replica, 1], fleet.pace[replica, 2] = ms / 1000, slope / 1000
+    row[STEPS] += row[PLANNED]
+    row[OUTSIDE] += row[PLANNED] * row[BEYOND]
+    note_peak(row, rules)
+    return True
+
+
+@compiled
+def note_peak(row: Any, rules: Any) -> None:
+    """Most KV blocks that running requests have held."""
+    row[PEAK] = max(row[PEAK], rules.pool - row[FREE] - row[IDLE] * rules.units)
+
+
+@compiled
+def span(pace: Any, count: int) -> float:
+    """Seconds of the first steps of a plan."""
+    return float(count * pace[1] + pace[2] * (count * (count - 1) / 2))
+
+
+@compiled
+def cut_short(fleet: Any, replica: int, now: float) -> float:
+    """End the plan with the step that is running; gives the time of its end."""
+    row, pace = fleet.replica[replica], fleet.pace[replica]
+    planned, past = row[PLANNED], now - pace[0]
+    half = pace[1] - pace[2] / 2
+    if pace[2] > 0:
+        count = int((np.sqrt(half * half + 2 * pace[2] * past) - half) / pace[2])
+    else:
+        count = int(past / pace[1]) if pace[1] > 0 else planned
+    count = max(1, min(count, planned))
+    while count < planned and pace[0] + span(pace, count) <= now:
+        count += 1
+    while count > 1 and pace[0] + span(pace, count - 1) > now:
+        count -= 1
+    row[PLANNED] = count
+    row[STEPS] -= planned - count
+    row[OUTSIDE] -= (planned - count) * row[BEYOND]
+    fleet.busy[replica] -= span(pace, planned) - span(pace, count)
+    return float(pace[0] + span(pace, count))
+
+
+@compiled
+def catch_up(fleet: Any, router: Any, rules: Any, replica: int) -> None:
+    """Apply all steps of a plan but the last one, which is left running."""
+    row = fleet.replica[replica]
+    more = row[PLANNED] - 1
+    if more <= 0:
+        return
+    row[PLANNED] = 1
+    if rules.admission in (RECOMPUTE, MAX_UTILIZATION):
+        blocks = more // rules.block * row[DECODING]
+        for ahead in range(more % rules.block):
+            blocks += fleet.phase[replica, (row[STEP] + 1 + ahead) % rules.block]
+        make_room(fleet, router, rules, replica, blocks)
+        row[FREE] -= blocks
+    row[STEP] += more
+    row[CONTEXT] += more * row[DECODING]
+    note_peak(row, rules)
 
 
 @compiled
@@ -497,13 +581,13 @@ def first_token(
 def finish(fleet: Any, router: Any, rules: Any, load: Any, out: Any, at: tuple[int, int, float]) -> int:
     """A request ends: its output becomes visible, its blocks are released; gives the request."""
     replica, one, now = at
-    slot = fleet.slot[replica]
+    row, slot = fleet.replica[replica], fleet.slot[replica]
     request = slot[one, REQUEST]
     if rules.caching and rules.outputs:
         tokens = load.tokens_in[request] + load.tokens_out[request] - 1
         most = min(int(load.chain_blocks[request]), int(tokens) // rules.hash_block)
         make_visible(fleet, router, rules, load, (replica, one), most)
-    held = held_blocks(fleet, rules, replica, one)
+    held = held_blocks(row, slot, rules.block, one)
     if slot[one, PHASE] != NONE:
         stop_decoding(fleet, replica, one)
     release(fleet, rules, replica, one, held)

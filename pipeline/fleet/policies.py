@@ -24,18 +24,18 @@ from pipeline.fleet.state import (
 
 
 @compiled
-def least(router: Any, members: Any, size: int) -> int:
+def least(seen: Any, members: Any, size: int) -> int:
     """The member with the fewest requests in the router's view; the first of equals."""
     best = members[0]
     for at in range(1, size):
         one = members[at]
-        if router.seen_load[one] < router.seen_load[best]:
+        if seen[one] < seen[best]:
             best = one
     return int(best)
 
 
 @compiled
-def two_choices(router: Any, members: Any, size: int, dice: int) -> int:
+def two_choices(seen: Any, members: Any, size: int, dice: int) -> int:
     """Of two members drawn at random the one with fewer requests; the first drawn of equals."""
     first = dice % size
     if size == 1:
@@ -44,14 +44,14 @@ def two_choices(router: Any, members: Any, size: int, dice: int) -> int:
     if second >= first:
         second += 1
     one, other = members[first], members[second]
-    return int(other if router.seen_load[other] < router.seen_load[one] else one)
+    return int(other if seen[other] < seen[one] else one)
 
 
 @compiled
-def in_turn(router: Any, members: Any, size: int, region: int) -> int:
+def in_turn(counter: Any, members: Any, size: int, region: int) -> int:
     """Round robin over the members."""
-    at = router.counter[region] % size
-    router.counter[region] += 1
+    at = counter[region] % size
+    counter[region] += 1
     return int(members[at])
 
 
@@ -86,10 +86,10 @@ def stay(router: Any, load: Any, request: int, members: Any, size: int) -> int:
     """The home of the request's session; a new or lost one goes to the least loaded."""
     session = load.session[request]
     if session == NONE:
-        return least(router, members, size)
+        return least(router.seen_load, members, size)
     home = router.home[session]
     if home == NONE or not router.alive[home]:
-        home = least(router, members, size)
+        home = least(router.seen_load, members, size)
         router.home[session] = home
     return int(home)
 
@@ -155,7 +155,7 @@ def by_tree(router: Any, rules: Any, load: Any, request: int, members: Any, size
         best = one if router.overlap[one] > router.overlap[best] else best
         small = one if router.routed[one] < router.routed[small] else small
     if high - low > rules.abs_threshold and high > rules.rel_threshold * low:
-        return least(router, members, size)
+        return least(router.seen_load, members, size)
     if router.overlap[best] * rules.hash_block > rules.threshold * load.tokens_in[request]:
         return int(best)
     return int(small)
@@ -176,12 +176,12 @@ def by_cost(router: Any, rules: Any, load: Any, request: int, members: Any, size
 
 
 @compiled
-def by_usage(router: Any, members: Any, size: int) -> int:
+def by_usage(used: Any, members: Any, size: int) -> int:
     """The member with the fewest KV blocks in use; the first of equals."""
     best = members[0]
     for at in range(1, size):
         one = members[at]
-        if router.used[one] < router.used[best]:
+        if used[one] < used[best]:
             best = one
     return int(best)
 
@@ -220,15 +220,15 @@ def inside(router: Any, rules: Any, load: Any, request: int, where: tuple[int, i
     policy, region = where
     members, size = router.members[region], router.size[region]
     if policy == ROUND_ROBIN:
-        return in_turn(router, members, size, region)
+        return in_turn(router.counter, members, size, region)
     if policy == RANDOM:
         return int(members[load.dice[request] % size])
     if policy == POWER_OF_TWO:
-        return two_choices(router, members, size, load.dice[request])
+        return two_choices(router.seen_load, members, size, load.dice[request])
     if policy == LEAST_OUTSTANDING:
-        return least(router, members, size)
+        return least(router.seen_load, members, size)
     if policy == KV_USAGE:
-        return by_usage(router, members, size)
+        return by_usage(router.used, members, size)
     return keyed(router, rules, load, request, where)
 
 
@@ -260,4 +260,4 @@ def matched(router: Any, rules: Any, load: Any, request: int, where: tuple[int, 
         return by_tree(router, rules, load, request, members, size)
     if policy == KV_ROUTER:
         return by_cost(router, rules, load, request, members, size)
-    return least(router, members, size)
+    return least(router.seen_load, members, size)

@@ -143,6 +143,7 @@ def _rules(config: FleetConfig, workload: Workload) -> Rules:
         policy=POLICIES.index(router.policy),
         inner=POLICIES.index(router.inner),
         indexed=int(router.indexed and workload.block_count > 0),
+        watched=int(not {"kv_usage", "kv_router"}.isdisjoint((router.policy, router.inner))),
         delay_s=router.view_delay_ms / 1000,
         counts_own=int(router.view_counts_own),
         weight=float(router.load_weight_tokens),
@@ -276,7 +277,7 @@ def _fleet(config: FleetConfig, workload: Workload, rules: Rules) -> Fleet:
     return Fleet(
         replica=row,
         busy=np.zeros(replicas),
-        begun=np.zeros(replicas),
+        pace=np.zeros((replicas, 3)),
         slot=slot,
         hold=np.full((replicas, seats, chain), NONE, np.int32),
         phase=np.zeros((replicas, rules.block), np.int32),

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 FREE, DECODING, RUNNING, CONTEXT, HEAD, TAIL, WAITING, SPARE = range(8)
 FIRST, LAST, STEP, PREFILLING, IDLE, OLDEST, NEWEST, ENTRY_SPARE = range(8, 16)
 PEAK, STEPS, OUTSIDE, PREEMPTED, ORDER, TIER_OLDEST, TIER_NEWEST, TIER_SPARE = range(16, 24)
-REPLICA_COLUMNS = 24
+PLANNED, BEYOND = range(24, 26)
+REPLICA_COLUMNS = 32
 
 # Columns of `slot`, one running request.
 REQUEST, MADE, DONE, TARGET, HELD, PREV, NEXT, BEGAN = range(8)
@@ -100,6 +101,7 @@ class Rules(NamedTuple):
     policy: int
     inner: int
     indexed: int
+    watched: int  # the router reads KV usage
     delay_s: float
     counts_own: int
     weight: float
@@ -115,9 +117,9 @@ class Rules(NamedTuple):
 class Fleet(NamedTuple):
     """All that changes while time goes on."""
 
-    replica: Any  # int64[replicas, 24]
+    replica: Any  # int64[replicas, 32]
     busy: Any  # float64[replicas]: seconds in steps
-    begun: Any  # float64[replicas]: begin of the running step
+    pace: Any  # float64[replicas, 3]: seconds: begin of the plan, its first step, what each further one adds
     slot: Any  # int64[replicas, seats, 16]
     hold: Any  # int32[replicas, seats, longest chain]: entries a request holds
     phase: Any  # int32[replicas, block]: decoding requests that need a block in that step
