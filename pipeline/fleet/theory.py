@@ -29,8 +29,6 @@ from pipeline.fleet.traces import MOONCAKE_BLOCK_TOKENS, mooncake, trace_path
 from pipeline.fleet.workload import Floats, Ints, Workload
 from pipeline.schemas.words import FleetPolicy
 
-Say = Callable[[str], None]
-
 GRAIN = 10_000
 """Tokens of the mean service time: exponential times are rounded to a ten-thousandth of it."""
 LOADS = (0.5, 0.7, 0.9, 0.95)
@@ -182,22 +180,6 @@ QUEUES = (
         "the chain of both lengths, solved here",
     ),
 )
-
-
-def theory_checks(say: Say = print, loads: Iterable[float] = LOADS, effort: float = 1.0) -> list[Check]:
-    """Queues, balls in bins, LRU caches.
-
-    Args:
-        say: told what is done.
-        loads: of the queues.
-        effort: share of the requests that the intervals need.
-    """
-    found: list[Check] = []
-    for queue in QUEUES:
-        for load in loads:
-            found.append(queue_check(queue, load, effort))
-            say(f"{queue.name} at {load}: {found[-1].gap:+.2%}")
-    return found + ball_checks()
 
 
 def queue_check(queue: Queue, load: float, effort: float = 1.0, at_once: int = 3_000_000) -> Check:

@@ -223,3 +223,21 @@ class StepTableRow(Strict):
     context_tokens: int = Field(description="mean tokens a request has seen")
     decode_ms: float = Field(description="time of one decode step, ms")
     prefill_ms_per_1000_tokens: float = Field(description="time that 1,000 prompt tokens add, ms")
+
+
+class FleetCheckRow(Strict):
+    """The simulator against something that is known."""
+
+    check: str = Field(description="what is compared")
+    setting: str = Field(description="load, size, policy")
+    expected: float = Field(description="value that is known")
+    measured: float = Field(description="value that the simulator gives")
+    low: float | None = Field(
+        description="lower end of its 95 % interval, null where there is no chance in it"
+    )
+    high: float | None = Field(description="upper end")
+    gap: float = Field(description="measured over expected less one; for rates and counts the difference")
+    tolerance: float | None = Field(description="largest gap that passes, null where it is only reported")
+    passed: bool | None = Field(description="whether it does, null where it is only reported")
+    source: str = Field(description="where the expected value is from")
+    note: str = Field(description="what must be known of the gap")

@@ -98,6 +98,12 @@ TABLES: tuple[ComputedTable, ...] = (
         "fleet_moe", "simulated", simulated.FleetMoeRow, "Traffic of expert parallelism, by chips and skew."
     ),
     ComputedTable(
+        "fleet_validation",
+        "simulated",
+        simulated.FleetCheckRow,
+        "The simulator against theory, stored runs and publications, each gap stated.",
+    ),
+    ComputedTable(
         "fleet_steps", "simulated", simulated.StepTableRow, "Step times that the simulator was given."
     ),
     ComputedTable(
