@@ -77,7 +77,7 @@ def llm_d() -> list[Check]:
         _run(policy, 8, engine, _two_h100(), load, drain_s=0.0, weight=300.0) for policy in policies
     )
     note = (
-        "answers of 250 tokens, steps of 20 s, half of the peak and 300 tokens as the price of an outstanding "
+        "answers of 250 tokens, steps of 20 s, half of the peak and a price of 300 tokens for an outstanding "
         "request assumed; at 2,000 the router gives up hits for balance"
     )
     setting = "8 replicas, 150 groups of 6,000 tokens"
