@@ -95,7 +95,7 @@ def test_a_full_queue_rejects_and_drops_the_rest_of_the_session() -> None:
 
 
 @pytest.mark.parametrize(
-    "policy", ["power_of_two", "prefix_aware", "sticky_least_loaded", "bounded_hash", "kv_usage"]
+    "policy", ["power_of_two", "prefix_aware", "sticky_least_loaded", "bounded_hash", "kv_usage", "kv_router"]
 )
 def test_replicas_that_fail_and_come_back_empty(policy: Any) -> None:
     tier = engine(kv_pool_tokens=2500, offload_tokens=1000, kv_bytes_per_token=1e5)
