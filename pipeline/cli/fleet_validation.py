@@ -10,7 +10,7 @@ from typing import Any
 
 from pipeline.errors import InputError
 from pipeline.fleet.check import Check
-from pipeline.fleet.validation import Part, parts, told
+from pipeline.fleet.validation import REPLAYED, Part, parts, told
 from pipeline.paths import PACKAGE, Workspace
 from pipeline.schemas.simulated import FleetCheckRow
 from pipeline.store.computed import inputs_hash, source_hash
@@ -31,9 +31,11 @@ def validation_rows(ws: Workspace, say: Say) -> list[FleetCheckRow]:
 
     Traces that were not fetched leave their parts out, and say so.
     """
-    folder = ws.local / "fleet-validation" / inputs_hash(validation_inputs(ws))[:12]
+    every = validation_inputs(ws)
     found: list[Check] = []
     for name, part in parts(*_measured(ws)).items():
+        inputs = every if name == REPLAYED else {"simulator": every["simulator"]}
+        folder = ws.local / "fleet-validation" / inputs_hash(inputs)[:12]
         try:
             found += _kept(folder / f"{name.replace('/', '')}.json", part)
         except InputError as error:

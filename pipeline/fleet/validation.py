@@ -27,6 +27,8 @@ _TABLE = StepTable.from_roofline(16, 128, 8, 3350, 989, source="roofline, 8B mod
 
 
 Part = Callable[[], list[Check]]
+REPLAYED = "stored runs"
+"""The part that depends on measured runs."""
 
 
 def parts(cells: Sequence[Cell], requests: Mapping[tuple[str, int], Requests]) -> dict[str, Part]:
@@ -47,7 +49,7 @@ def parts(cells: Sequence[Cell], requests: Mapping[tuple[str, int], Requests]) -
         "conservation": conservation_checks,
         "balls in bins": ball_checks,
         "LRU caches": lru_checks,
-        "stored runs": partial(replay_checks, cells, requests),
+        REPLAYED: partial(replay_checks, cells, requests),
         "publications": published_checks,
         **queues,
     }
