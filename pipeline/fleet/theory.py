@@ -166,7 +166,7 @@ QUEUES = (
         256,
         False,
         two_choices,
-        lambda load: int(2e5 / (1 - load)),
+        lambda load: int(3e5 / (1 - load)),
         "Mitzenmacher, IEEE TPDS 12 (2001), series for many servers",
         "256 servers lie above the limit of infinitely many: about 0.3 % at load 0.5 and 1.1 % at 0.95",
     ),
