@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Literal
 
 from pipeline.lanes.simulated.serving import LLAMA_8B, SERVINGS, Serving
+from pipeline.schemas.words import FleetPolicy
 
 TrafficKind = Literal["unshared", "prefixes", "tenants", "sessions", "regional"]
 SEEDS = (11, 12, 13)
@@ -69,13 +70,13 @@ class GridCell:
 
     experiment: str
     traffic: Traffic
-    policy: str
+    policy: FleetPolicy
     replicas: int
     pool_gib: float
     serving: str = LLAMA_8B.name
     view_delay_ms: float = 0.0
-    inner: str = ""
-    hash_key: str = "group"
+    inner: FleetPolicy | None = None
+    hash_key: Literal["session", "group", "prefix"] = "group"
     seeds: tuple[int, ...] = SEEDS
 
     @property

@@ -7,8 +7,11 @@ from itertools import product
 
 from pipeline.lanes.simulated.cells import GridCell, Traffic
 from pipeline.lanes.simulated.serving import DENSE_300B
+from pipeline.schemas.words import FleetPolicy
 
-BASELINE, BALANCED, AWARE = "round_robin", "power_of_two", "prefix_aware"
+BASELINE: FleetPolicy = "round_robin"
+BALANCED: FleetPolicy = "power_of_two"
+AWARE: FleetPolicy = "prefix_aware"
 
 # The exchange between routing and memory.
 REPLICAS = 16
@@ -50,7 +53,7 @@ def exchange() -> Iterator[GridCell]:
             yield GridCell("exchange_gpus", same, BASELINE, more, BASE_POOL_GIB)
 
 
-POLICIES = (
+POLICIES: tuple[FleetPolicy, ...] = (
     "round_robin", "random", "power_of_two", "least_outstanding", "consistent_hash", "bounded_hash",
     "cache_aware", "kv_router", "prefix_aware", "kv_usage",
 )  # fmt: skip
@@ -65,26 +68,46 @@ def scale() -> Iterator[GridCell]:
             "tenants", 2.0 * replicas, PER_REPLICA * replicas, shared=0.75, prefixes=32 * replicas, skew=0.8
         )
         yield GridCell("scale", grown, policy, replicas, 16.0)
-        yield GridCell("scale", traffic(2.0, replicas, 0.0, 0), policy, replicas, 16.0)
+        if "hash" not in policy:  # nothing to hash without a prefix
+            yield GridCell("scale", traffic(2.0, replicas, 0.0, 0), policy, replicas, 16.0)
 
 
 def stale() -> Iterator[GridCell]:
     """How old the router's view may be."""
-    aged = ("least_outstanding", "power_of_two", "cache_aware", "kv_router", "prefix_aware", "kv_usage")
+    aged: tuple[FleetPolicy, ...] = (
+        "least_outstanding",
+        "power_of_two",
+        "cache_aware",
+        "kv_router",
+        "prefix_aware",
+        "kv_usage",
+    )
     for policy, delay, load in product(aged, (0.0, 10.0, 100.0, 1000.0), (2.0, 4.0)):
         yield GridCell("stale", traffic(load, 64, 0.75, 512), policy, 64, 16.0, view_delay_ms=delay)
 
 
 def collapse() -> Iterator[GridCell]:
     """Hot spots: keys hashed to a replica, and prefixes followed without regard to load."""
-    sticky = ("consistent_hash", "bounded_hash", "prefix_only", "prefix_aware", "power_of_two")
+    sticky: tuple[FleetPolicy, ...] = (
+        "consistent_hash",
+        "bounded_hash",
+        "prefix_only",
+        "prefix_aware",
+        "power_of_two",
+    )
     for policy, skew, replicas in product(sticky, (0.0, 0.6, 0.8, 1.0, 1.2), (16, 64, 256)):
         yield GridCell("collapse", traffic(2.0, replicas, 0.75, 2048, skew), policy, replicas, 16.0)
 
 
 def sessions() -> Iterator[GridCell]:
     """Conversations with think time: affinity by session against affinity by prefix."""
-    keyed = ("round_robin", "consistent_hash", "sticky_least_loaded", "cache_aware", "prefix_aware")
+    keyed: tuple[FleetPolicy, ...] = (
+        "round_robin",
+        "consistent_hash",
+        "sticky_least_loaded",
+        "cache_aware",
+        "prefix_aware",
+    )
     for policy, pool, rate in product(keyed, (4.0, 16.0, 64.0), (0.2, 0.4)):
         talk = Traffic("sessions", rate * 16, 16 * 700, prompt=1024, output=256)
         yield GridCell("sessions", talk, policy, 16, pool, hash_key="session")
@@ -92,7 +115,11 @@ def sessions() -> Iterator[GridCell]:
 
 def regions() -> Iterator[GridCell]:
     """Four regions with their own day: region first with spill-over, or any region."""
-    designs = (("power_of_two", ""), ("prefix_aware", ""), ("hierarchical", "prefix_aware"))
+    designs: tuple[tuple[FleetPolicy, FleetPolicy | None], ...] = (
+        ("power_of_two", None),
+        ("prefix_aware", None),
+        ("hierarchical", "prefix_aware"),
+    )
     for (policy, inner), own, peak, pool in product(
         designs, (0.0, 0.25, 0.5, 0.75, 1.0), (1.0, 1.5, 2.0), (8.0, 32.0)
     ):
@@ -106,7 +133,11 @@ def continents() -> Iterator[GridCell]:
         far = Traffic(
             "regional", load * 16, 16 * 700, prompt=prompt, output=128, regions=4, regional_share=0.0
         )
-        for policy, inner in (("power_of_two", ""), ("hierarchical", "power_of_two")):
+        designs: tuple[tuple[FleetPolicy, FleetPolicy | None], ...] = (
+            (BALANCED, None),
+            ("hierarchical", BALANCED),
+        )
+        for policy, inner in designs:
             yield GridCell("continents", far, policy, 16, 64.0, DENSE_300B.name, inner=inner)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipeline.lanes.simulated.capacity import smallest_fleet
 from pipeline.lanes.simulated.exchange import winner
 from pipeline.lanes.simulated.experts import TRILLION, draw, moe_rows
 from pipeline.lanes.simulated.regional_cache import crossing, lru_hits, region_row
@@ -57,3 +58,14 @@ def test_one_node_sends_nothing_between_nodes() -> None:
     rows = list(moe_rows({"link": 50.0}, chips=(8,)))
     assert {row.all_to_all_ms for row in rows} == {0.0}
     assert all(row.mb_per_token > 0 for row in rows)
+
+
+@pytest.mark.parametrize("needed", [64, 100, 777, 2048])
+def test_the_smallest_fleet_is_found_within_three_per_cent(needed: int) -> None:
+    found = smallest_fleet(lambda replicas: replicas >= needed)
+    assert found is not None
+    assert needed <= found <= needed * 1.031 + 1
+
+
+def test_no_fleet_is_no_number() -> None:
+    assert smallest_fleet(lambda replicas: False) is None
