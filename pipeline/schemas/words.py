@@ -41,19 +41,3 @@ PairedEngine = Literal["vllm", "tensorrt_llm"]
 VersionBasis = Literal["stated", "inferred", "unknown"]
 PairFlag = Literal["saturated", "far_apart", "scheduler_knob", "mixed_parallelism"]
 PairNote = Literal["checkpoint_label", "version_inferred", "version_unknown"]
-FleetPolicy = Literal[
-    "round_robin",
-    "random",
-    "power_of_two",
-    "least_outstanding",
-    "consistent_hash",
-    "bounded_hash",
-    "sticky_least_loaded",
-    "cache_aware",
-    "kv_router",
-    "prefix_aware",
-    "prefix_only",
-    "kv_usage",
-    "hierarchical",
-]
-FleetAdmission = Literal["recompute", "no_evict", "max_utilization", "static"]

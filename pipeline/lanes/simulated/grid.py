@@ -21,8 +21,13 @@ LOADS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 SHARES = (0.25, 0.5, 0.75, 0.9375)
 PREFIXES = (32, 128, 512, 2048)
 GPU_FACTORS = (1.25, 1.5, 2.0, 3.0)
-PER_REPLICA = 700
-"""Requests a replica and seed: enough to turn a pool over and leave a thousand for p99."""
+PER_REPLICA, PER_REPLICA_LARGE, LEAST = 450, 200, 3000
+"""Requests a replica and seed, up to 32 replicas and beyond: enough to turn a pool over; and the least of all."""
+
+
+def requests(replicas: int) -> int:
+    """Requests of one seed."""
+    return max(LEAST, replicas * (PER_REPLICA if replicas <= 32 else PER_REPLICA_LARGE))
 
 
 def traffic(
@@ -30,10 +35,10 @@ def traffic(
 ) -> Traffic:
     """Open-loop traffic at a load a replica."""
     kind = "prefixes" if share else "unshared"
-    requests = PER_REPLICA * replicas
+    number = requests(replicas)
     if not share:
-        return Traffic("unshared", load * replicas, requests, **other)  # type: ignore[arg-type]
-    return Traffic(kind, load * replicas, requests, shared=share, prefixes=prefixes, skew=skew, **other)  # type: ignore[arg-type]
+        return Traffic("unshared", load * replicas, number, **other)  # type: ignore[arg-type]
+    return Traffic(kind, load * replicas, number, shared=share, prefixes=prefixes, skew=skew, **other)  # type: ignore[arg-type]
 
 
 def sharing() -> Iterator[tuple[float, int]]:
@@ -65,7 +70,7 @@ def scale() -> Iterator[GridCell]:
         for load in (2.0, 4.0):
             yield GridCell("scale", traffic(load, replicas, 0.75, 512), policy, replicas, 16.0)
         grown = Traffic(
-            "tenants", 2.0 * replicas, PER_REPLICA * replicas, shared=0.75, prefixes=32 * replicas, skew=0.8
+            "tenants", 2.0 * replicas, requests(replicas), shared=0.75, prefixes=32 * replicas, skew=0.8
         )
         yield GridCell("scale", grown, policy, replicas, 16.0)
         if "hash" not in policy:  # nothing to hash without a prefix
@@ -109,7 +114,7 @@ def sessions() -> Iterator[GridCell]:
         "prefix_aware",
     )
     for policy, pool, rate in product(keyed, (4.0, 16.0, 64.0), (0.2, 0.4)):
-        talk = Traffic("sessions", rate * 16, 16 * 700, prompt=1024, output=256)
+        talk = Traffic("sessions", rate * 16, requests(16), prompt=1024, output=256)
         yield GridCell("sessions", talk, policy, 16, pool, hash_key="session")
 
 
@@ -131,7 +136,7 @@ def continents() -> Iterator[GridCell]:
     """A dense model of 300 B for several continents: the tail of prompts, each region on its own."""
     for prompt, load in product((128, 512, 2048), (0.25, 0.5, 1.0, 2.0)):
         far = Traffic(
-            "regional", load * 16, 16 * 700, prompt=prompt, output=128, regions=4, regional_share=0.0
+            "regional", load * 16, requests(16), prompt=prompt, output=128, regions=4, regional_share=0.0
         )
         designs: tuple[tuple[FleetPolicy, FleetPolicy | None], ...] = (
             (BALANCED, None),
