@@ -51,6 +51,10 @@ class RunCommand(BaseModel):
     def cli_cmd(self) -> None:
         """Plan, or plan and measure."""
         profile = load_any_profile(self.profile)
+        # TERM ends a run as Ctrl-C does: servers are stopped, finished cells kept. INT is set too, because a
+        # shell that starts a command in the background makes it ignore INT.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.default_int_handler)
         if isinstance(profile, ComputedProfile):
             print(show_computed(profile)) if self.plan else compute(
                 Workspace(), profile, say, fresh=self.fresh
@@ -59,10 +63,6 @@ class RunCommand(BaseModel):
         if self.plan:
             print(self._shown(profile))
             return
-        # TERM ends a run as Ctrl-C does: servers are stopped, finished cells kept. INT is set too, because a
-        # shell that starts a command in the background makes it ignore INT.
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, signal.default_int_handler)
         if self.executor == "ray":
             self._spread(profile)
             return

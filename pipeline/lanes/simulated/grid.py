@@ -22,7 +22,7 @@ SHARES = (0.25, 0.5, 0.75, 0.9375)
 PREFIXES = (32, 128, 512, 2048)
 GPU_FACTORS = (1.25, 1.5, 2.0, 3.0)
 PER_REPLICA, PER_REPLICA_LARGE, LEAST = 450, 200, 3000
-"""Requests a replica and seed, up to 32 replicas and beyond: enough to turn a pool over; and the least of all."""
+"""Requests a replica and seed, up to 32 replicas and beyond, enough to turn a pool over; the least of all."""
 
 
 def requests(replicas: int) -> int:
