@@ -21,7 +21,8 @@ def written(value: float | None, style: Style = "number", unit: str = "") -> str
     """
     if value is None or not math.isfinite(value):
         return NO_VALUE
-    text = _STYLES[style](value)
+    # Adding zero turns a negative zero into zero.
+    text = _STYLES[style](value + 0.0)
     return f"{text}{NBSP}{unit}" if unit else text
 
 

@@ -141,8 +141,7 @@ def test_a_field_that_an_entry_lacks_names_the_line_of_that_entry(tmp_path: Path
         prices: tuple[Price, ...]
 
     path = tmp_path / "prices.toml"
-    path.write_text(
-        '[[prices]]\nitem = "a"\nsource = "x"\n\n[[prices]]\nitem = "b"\n\n[[prices]]\nitem = "c"\nsource = "z"\n'
-    )
+    entries = ('item = "a"\nsource = "x"\n', 'item = "b"\n', 'item = "c"\nsource = "z"\n')
+    path.write_text("\n".join(f"[[prices]]\n{entry}" for entry in entries))
     with pytest.raises(InputError, match=r"line 5, field prices\.1\.source"):
         read_toml(path, Prices)
