@@ -82,11 +82,26 @@ def read_page(path: Path, root: Path, schema: type[Question] = Question) -> Page
     Raises:
         Unreadable: the front matter is missing, not YAML, or does not fit the schema.
     """
-    text, name = path.read_text(encoding="utf-8"), shown(path, root)
+    name = shown(path, root)
+    text = text_of(path, name)
     front, body, body_line = _split_or_raise(text, name)
     tree = _compose(front, name)
     _refuse_duplicates(tree, name)
     return PageSource(path, name, _validate(front, tree, name, schema), body, body_line, text)
+
+
+def text_of(path: Path, name: str) -> str:
+    """A page's text.
+
+    Raises:
+        Unreadable: the file is not UTF-8; names the line that is not.
+    """
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Unreadable([Problem(name, line, "this line is not UTF-8: save the file as UTF-8")]) from None
 
 
 def question_files(docs: Path) -> list[Path]:

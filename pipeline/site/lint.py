@@ -17,7 +17,7 @@ from pipeline.site.addresses import check_addresses
 from pipeline.site.asked import check_queries
 from pipeline.site.data import SiteData
 from pipeline.site.foreign import active_elements, check_foreign, check_names
-from pipeline.site.frontmatter import PageSource, Unreadable, body_of, practice_files, question_files, read_page, readable_pages
+from pipeline.site.frontmatter import PageSource, Unreadable, body_of, practice_files, question_files, read_page, readable_pages, text_of
 from pipeline.site.lengths import check_lengths
 from pipeline.site.loading import load
 from pipeline.site.page import PLACEHOLDER, QuestionPage
@@ -87,9 +87,12 @@ def _words(path: Path, docs: Path) -> Iterator[Problem]:
 
 def check_plain(path: Path, root: Path) -> Iterator[Problem]:
     """A page that asks no question of its own: macros it calls, and numbers typed by hand."""
-    text = path.read_text(encoding="utf-8")
-    body, first = body_of(text)
     name = shown(path, root)
+    try:
+        body, first = body_of(text_of(path, name))
+    except Unreadable as unreadable:
+        yield from unreadable.problems
+        return
     try:
         yield from _unknown_macros(name, calls(body, first))
     except TemplateSyntaxError as error:

@@ -7,7 +7,7 @@ import pytest
 from pipeline.errors import InputError
 from pipeline.plan import Machine, load_any_profile, load_experiment, load_profile, plan, profile_names
 from pipeline.plan.files import read_toml
-from pipeline.schemas.base import Strict
+from pipeline.schemas.base import Authored
 from pipeline.schemas.profile import Profile, knob
 
 
@@ -133,11 +133,11 @@ def test_three_replicas_are_planned_only_where_there_are_four_cores() -> None:
 
 
 def test_a_field_that_an_entry_lacks_names_the_line_of_that_entry(tmp_path: Path) -> None:
-    class Price(Strict):
+    class Price(Authored):
         item: str
         source: str
 
-    class Prices(Strict):
+    class Prices(Authored):
         prices: tuple[Price, ...]
 
     path = tmp_path / "prices.toml"

@@ -70,3 +70,12 @@ def test_name_written_twice_is_refused(tmp_path: Path) -> None:
 def test_page_without_front_matter_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(Unreadable, match="starts with front matter"):
         read(tmp_path, text)
+
+
+def test_a_page_that_is_not_utf8_names_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "docs" / "page.md"
+    path.parent.mkdir()
+    path.write_bytes(b"---\nnumber: 2\ntitle: caf\xe9\n---\n")
+    with pytest.raises(Unreadable, match="not UTF-8") as caught:
+        read_page(path, tmp_path)
+    assert caught.value.problems[0].line == 3
