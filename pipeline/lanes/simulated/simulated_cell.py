@@ -154,9 +154,9 @@ def _bytes(ended: Any) -> float:
     return float((there + ended.regions.bytes_back(ended.output_tokens[away]).sum()) / len(away))
 
 
-def _spread(name: str, values: Sequence[float]) -> dict[str, float]:
-    return {
-        f"{name}_low": float(min(values)),
-        name: float(median(values)),
-        f"{name}_high": float(max(values)),
-    }
+def _spread(name: str, found: Sequence[float | None]) -> dict[str, float | None]:
+    """Smallest, median and largest seed; missing where a seed has no value, as when nothing was admitted."""
+    values = [float(each) for each in found if each is not None]
+    if len(values) < len(found):
+        return {f"{name}_low": None, name: None, f"{name}_high": None}
+    return {f"{name}_low": min(values), name: float(median(values)), f"{name}_high": max(values)}
