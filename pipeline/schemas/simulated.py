@@ -124,7 +124,7 @@ class FleetRegionRow(Strict):
     skew: float | None = Field(description="Zipf exponent of prefix popularity; null for a trace")
     cache_share: float = Field(description="cache of a region over all prefixes that several regions use")
     requests: int = Field(description="requests, all regions")
-    hit_rate: float | None = Field(description="prefixes from elsewhere that the region's cache holds when asked")
+    hit_rate: float = Field(description="prefixes from elsewhere that the region's cache holds when asked")
     crossing_share: float = Field(description="requests whose prefix crosses between regions, with the cache")
     crossing_share_blind: float = Field(description="the same when any region serves any request, no cache")
     saving: float = Field(description="1 less crossing over crossing when blind")
