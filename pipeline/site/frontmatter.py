@@ -109,9 +109,14 @@ def question_files(docs: Path) -> list[Path]:
     return sorted(path for path in (docs / "questions").glob("*.md") if path.stem != "index")
 
 
+SHEETS = ("model-error.md", "simulator.md")
+"""Pages outside practice that have numbers of their own."""
+
+
 def practice_files(docs: Path) -> list[Path]:
-    """Pages with numbers of their own and no question: practice, and the page about the model's error."""
-    return sorted([*(docs / "practice").glob("*.md"), *docs.glob("model-error.md")])
+    """Pages with numbers of their own and no question: practice, and pages about models and their error."""
+    own = (docs / name for name in SHEETS)
+    return sorted([*(docs / "practice").glob("*.md"), *(path for path in own if path.exists())])
 
 
 def readable_pages(docs: Path) -> Iterator[PageSource]:
