@@ -27,7 +27,7 @@ SECTIONS: dict[str, tuple[Topic, ...]] = {
     "Craft": ("craft", "pay"),
 }
 LEDGER = "../claims/"
-HEADLINES = 5
+HEADLINES = 3
 WAITING = Path(__file__).with_name("waiting.toml")
 
 
