@@ -69,7 +69,7 @@ def _legend(rows: list[Record], layout: Layout) -> Any:
     names: list[Record] = []
     left = line = 0
     for row in {each["label"]: each for each in rows}.values():
-        needed = text_width(row["label"], layout.size) + 30
+        needed = text_width(row["label"], layout.size) + 38
         if left and left + needed > layout.width:
             left, line = 0, line + 1
         names.append({"name": row["label"], "mark": row["mark"], "left": left, "line": line})

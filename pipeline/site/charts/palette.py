@@ -40,6 +40,7 @@ FIXED = {
     "routing": GREEN,
     "memory": ORANGE,
     "neither": GREY,
+    "overload": PURPLE,
     # Whether a limit is kept there: "holds, within 10 ms".
     "holds": GREEN,
     "fails": ORANGE,
