@@ -24,7 +24,7 @@ measure: venv ## measure the full profile (about 90 minutes; stops and resumes a
 
 test: venv-dev lint ## check style and types, then run all tests, the real engines and the browser included
 	@scripts/browser.sh
-	@scripts/with-engines.sh true
+	@scripts/with-engines.sh $(WEIGHBRIDGE) env setup aiconfigurator
 	@.venv/bin/python -m pytest
 
 lint: venv-dev ## check style and types

@@ -19,7 +19,7 @@ class EnvSetup(BaseModel):
     """Install environments; what is in place stays, what was interrupted goes on."""
 
     names: CliPositionalArg[list[str]] = Field(
-        default=[], description="environments to set up; when none is named, all but those for GPUs"
+        default=[], description="environments to set up; when none is named, those that the cpu lane needs"
     )
 
     def cli_cmd(self) -> None:

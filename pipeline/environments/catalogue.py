@@ -104,6 +104,7 @@ _ALL = (
         reports=("aiconfigurator-core",),
         systems=_LINUX | {("Darwin", "arm64")},
         below_python=(3, 14),
+        on_request=True,
     ),
     Spec(
         name="gpu-vllm",

@@ -100,6 +100,6 @@ def environment(name: str) -> Environment:
         raise EnvironmentMissing(
             f"The environment {name} ({wanted.purpose}) is not set up.",
             where=str(folder(wanted)),
-            next_step=f"make measure, or weighbridge env setup {name}",
+            next_step=f"weighbridge env setup {name}",
         )
     return found

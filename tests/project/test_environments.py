@@ -194,7 +194,7 @@ def test_an_absent_environment_names_the_next_step(wheels: Shelf) -> None:
     del wheels
     with pytest.raises(EnvironmentMissing, match=r"aiperf .* is not set up") as failure:
         environment("aiperf")
-    assert failure.value.next_step == "make measure, or weighbridge env setup aiperf"
+    assert failure.value.next_step == "weighbridge env setup aiperf"
 
 
 def test_an_unknown_environment_is_met_with_the_nearest() -> None:
