@@ -14,11 +14,10 @@ LLAMA = "nvidia/Llama-3.1-70B-Instruct-FP8"
 POINT = ((1024, 1024, 16),)
 
 
-@pytest.mark.engine
 def test_golden_values_of_the_package() -> None:
     jobs = [
         Job("vllm", LLAMA, "h100_sxm", "vllm", 4, POINT),
-        Job("mixtral on a GPU that computes no fp8", LLAMA, "a100_sxm", "vllm", 4, POINT),
+        Job("fp8 on A100", LLAMA, "a100_sxm", "vllm", 4, POINT),
         Job("unknown model", "nobody/nothing", "h100_sxm", "vllm", 1, POINT),
         Job("unknown GPU", LLAMA, "h999_sxm", "vllm", 4, POINT),
         Job("too small", LLAMA, "h100_sxm", "vllm", 1, ((1024, 1024, 256),)),
@@ -32,11 +31,12 @@ def test_golden_values_of_the_package() -> None:
     assert found is not None
     assert found[:2] == pytest.approx([206.0173, 11.85381], rel=1e-4)
     assert answers["vllm"].labels["gemm_quant_mode"] == "fp8_static"
-    assert (answers["mixtral on a GPU that computes no fp8"].error or "").startswith(
-        "the GPU does not compute"
-    )
+    assert answers["fp8 on A100"].points == [None]
+    assert answers["fp8 on A100"].reasons[0].startswith("the GPU does not compute this format")
     assert answers["unknown model"].error
-    assert answers["unknown GPU"].error
+    assert answers["unknown GPU"].error == (
+        "the package measured no kernels of this engine, version and GPU: vllm 0.24.0 on h999_sxm"
+    )
     assert answers["too small"].points[0][4] is False  # type: ignore[index]
 
 

@@ -29,9 +29,14 @@ KINDS = {
     "PerfDataNotAvailableError": "no kernel rows",
     "MissingSystemFlopsError": "the GPU does not compute this format",
     "HuggingFaceDownloadError": "the package ships no config of this model",
+    "UnknownDatabaseError": "the package measured no kernels of this engine, version and GPU",
     "ValueError": "not a valid configuration",
 }
 LABELS = ("gemm_quant_mode", "moe_quant_mode", "kvcache_quant_mode", "fmha_quant_mode")
+
+
+class UnknownDatabaseError(Exception):
+    """The package answers such a request with nothing at all."""
 
 
 def answer(job: dict[str, Any]) -> dict[str, Any]:
@@ -52,6 +57,8 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
 def build(job: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     """The package's model, its database, its backend and its configuration."""
     database = get_database_view(job["system"], job["backend"], job["version"], database_mode="SILICON")
+    if database is None:
+        raise UnknownDatabaseError(f"{job['backend']} {job['version']} on {job['system']}")
     tp, dp, ep = job["tp"], job["dp"], job["ep"]
     # The package wants tensor and expert width of a mixture of experts to span all of its GPUs.
     experts = (tp * dp // ep, ep) if check_is_moe(job["model"]) else (None, None)
