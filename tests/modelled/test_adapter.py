@@ -32,7 +32,8 @@ def test_golden_values_of_the_package() -> None:
     assert found[:2] == pytest.approx([206.0173, 11.85381], rel=1e-4)
     assert answers["vllm"].labels["gemm_quant_mode"] == "fp8_static"
     assert answers["fp8 on A100"].points == [None]
-    assert answers["fp8 on A100"].reasons[0].startswith("the GPU does not compute this format")
+    reason = answers["fp8 on A100"].reasons[0]
+    assert reason is not None and reason.startswith("the GPU does not compute this format")
     assert answers["unknown model"].error
     assert answers["unknown GPU"].error == (
         "the package measured no kernels of this engine, version and GPU: vllm 0.24.0 on h999_sxm"
