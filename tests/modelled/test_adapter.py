@@ -33,7 +33,8 @@ def test_golden_values_of_the_package() -> None:
     assert answers["vllm"].labels["gemm_quant_mode"] == "fp8_static"
     assert answers["fp8 on A100"].points == [None]
     reason = answers["fp8 on A100"].reasons[0]
-    assert reason is not None and reason.startswith("the GPU does not compute this format")
+    assert reason is not None
+    assert reason.startswith("the GPU does not compute this format")
     assert answers["unknown model"].error
     assert answers["unknown GPU"].error == (
         "the package measured no kernels of this engine, version and GPU: vllm 0.24.0 on h999_sxm"
