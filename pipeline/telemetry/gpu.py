@@ -13,7 +13,8 @@ from pipeline.telemetry import nvml
 
 SAMPLES_PER_S = 20.0
 SHARED_GRACE = 2
-"""Samples in which another process must be seen: one that ends as a cell begins does not count."""
+"""Samples in which another process must be seen, or all where there are fewer: one that ends as a cell begins
+does not count."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class GpuWatch:
         began, cpu_began = time.monotonic(), time.thread_time()
         own, asked = self._pids(), began
         due = began
-        while not self._end.is_set():
+        while True:  # even the shortest load is seen once
             if time.monotonic() - asked > 1.0:
                 own, asked = self._pids(), time.monotonic()
             try:
@@ -154,7 +155,8 @@ class GpuWatch:
                 self.lost = lost
                 break
             due += self._interval_s
-            self._end.wait(max(0.001, due - time.monotonic()))
+            if self._end.wait(max(0.001, due - time.monotonic())):
+                break
         self._wall_s, self._cpu_s = time.monotonic() - began, time.thread_time() - cpu_began
 
 
@@ -177,4 +179,4 @@ def _share(flags: Iterable[bool | None]) -> float | None:
 
 def _shared(flags: Sequence[bool | None]) -> bool | None:
     known = [flag for flag in flags if flag is not None]
-    return sum(known) >= SHARED_GRACE if known else None
+    return sum(known) >= min(SHARED_GRACE, len(known)) if known else None

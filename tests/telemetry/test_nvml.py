@@ -113,6 +113,17 @@ def test_a_watch_sees_peak_energy_and_its_own_cost(driver: Driver) -> None:
     assert seen.sampler_cpu_share is not None
 
 
+def test_the_shortest_load_is_seen_once_and_a_stranger_in_it_is_told(driver: Driver) -> None:
+    driver.set(other_pid=99)
+    with nvml.session():
+        watch = GpuWatch([0], lambda: OURS)
+        now = watch.now()
+        with watch:
+            pass
+        seen = watch.seen(now, now, now, now, 80.0)
+    assert (seen.card_shared, seen.vram_peak_gib) == (True, 18.0)
+
+
 def test_a_card_that_is_lost_under_load_ends_the_watch_with_its_reason(driver: Driver) -> None:
     with nvml.session():
         watch = GpuWatch([0], lambda: OURS, samples_per_s=100)
